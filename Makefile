@@ -1,0 +1,83 @@
+# The doors of the project. Each works on a machine with only Python 3.11+, Java 17+ and make.
+#   make check   lint, format, types, imports: seconds
+#   make test    check, then every test, on the real broker and real Spark
+#   make demo    the whole engine on synthetic stocks; ends by itself
+#   make serve   the service until Ctrl-C
+#   make bench   the measurements behind the README's figures
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help check test demo serve bench jars clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The first interpreter that is new enough and can make virtual environments.
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	"$$p" -c '$(USABLE)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+# Spark starts Python workers: they must be the interpreter with our packages.
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
+
+# Stamps: a step is done again only when what it was made from has changed.
+PYTHON_READY := $(VENV)/bin/python
+ENGINE_READY := $(VENV)/.engine-installed
+DEV_READY := $(VENV)/.dev-installed
+KERNELS_READY := $(VENV)/.kernels-compiled
+KERNELS := $(shell grep -rlE '^(import|from) numba' --include='*.py' synopses sde service)
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+check: $(DEV_READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check jars $(KERNELS_READY)
+	$(BIN)/pytest
+
+demo: $(ENGINE_READY) jars $(KERNELS_READY)
+	$(BIN)/sde demo
+
+serve: $(ENGINE_READY) jars $(KERNELS_READY)
+	$(BIN)/sde serve
+
+bench: $(DEV_READY) jars $(KERNELS_READY)
+	$(BIN)/python -m bench
+
+jars: $(ENGINE_READY)
+	@$(BIN)/python -m service.jars
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache \
+		.pytest_cache .ruff_cache spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Java is looked for before anything is downloaded, with the plain interpreter.
+$(PYTHON_READY):
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "No Python 3.11 or newer with the venv module was found:" \
+			"install one, or name it with 'make PYTHON=/path/to/python3.11 ...'." >&2; exit 1; fi
+	@"$(PYTHON)" -c '$(USABLE)' || { \
+		echo "$(PYTHON) is not Python 3.11 or newer with the venv module:" \
+			"install one, or name it with 'make PYTHON=/path/to/python3.11 ...'." >&2; exit 1; }
+	@"$(PYTHON)" -m service.java
+	"$(PYTHON)" -m venv $(VENV)
+
+$(ENGINE_READY): pyproject.toml constraints.txt | $(PYTHON_READY)
+	@echo "Installing the engine's packages (a few minutes the first time)"
+	$(INSTALL) '.[engine,tables]'
+	@touch $@
+
+$(DEV_READY): pyproject.toml constraints.txt | $(ENGINE_READY)
+	@echo "Installing the development packages"
+	$(INSTALL) '.[engine,tables,dev]'
+	@touch $@
+
+$(KERNELS_READY): $(KERNELS) | $(ENGINE_READY)
+	@echo "Compiling the kernels (about a minute the first time)"
+	$(BIN)/python -m service.warm_kernels
+	@touch $@

@@ -1,0 +1,1 @@
+"""What each kind promises, against what it does: `python -m bench.accuracy`."""

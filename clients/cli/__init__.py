@@ -1,0 +1,5 @@
+"""The command line `sde`."""
+
+from clients.cli.main import main
+
+__all__ = ["main"]

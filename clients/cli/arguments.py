@@ -1,0 +1,45 @@
+"""NAME=VALUE on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+import orjson
+
+
+def parse_values(texts: Iterable[str], options: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Values are JSON where they can be, else text; `options` are names given with dashes.
+
+    >>> parse_values(["epsilon=0.01", "key=AAPL"])
+    {'epsilon': 0.01, 'key': 'AAPL'}
+    """
+    values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"{text!r}: expected NAME=VALUE")
+        if name in options:
+            raise click.UsageError(f"{text!r}: expected --{name} {value}")
+        values[name] = _value(value)
+    return values
+
+
+def _value(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def parse_scope(text: str) -> str | dict[str, str]:
+    """`dataset`, `stream`, or `stream=NAME` for one stream only."""
+    word, equals, name = text.partition("=")
+    if word == "stream" and equals and name:
+        return {"stream": name}
+    if text in ("dataset", "stream"):
+        return text
+    raise click.BadParameter(
+        f"{text!r}: expected dataset, stream or stream=NAME", param_hint="--scope"
+    )

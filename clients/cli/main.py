@@ -1,0 +1,67 @@
+"""The command `sde`: all commands, and how errors end them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import orjson
+
+from clients.cli import engine, kinds, requests, send, topics
+from clients.cli.session import AS_JSON
+from clients.errors import AnswerTimeout, ClientError, Refused
+
+EXIT_ERROR = 1
+EXIT_TIMEOUT = 3
+
+
+class Commands(click.Group):
+    """Ends with 0, 1 for an error or a refusal, 2 for wrong usage, 3 for a time-out."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ClientError as error:
+            click.echo(_told(error, bool(ctx.meta.get(AS_JSON))), err=True)
+            sys.exit(EXIT_TIMEOUT if isinstance(error, AnswerTimeout) else EXIT_ERROR)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # as they are used, not by the alphabet
+
+
+def _told(error: ClientError, as_json: bool) -> str:
+    notes = list(getattr(error, "__notes__", []))
+    if as_json:
+        code = error.code if isinstance(error, Refused) else type(error).__name__
+        message = error.message if isinstance(error, Refused) else str(error)
+        field = error.field if isinstance(error, Refused) else ""
+        fault = {"code": code, "message": message, "field": field, "hints": notes}
+        return orjson.dumps(fault).decode()
+    field = f" (field {error.field})" if isinstance(error, Refused) and error.field else ""
+    return "\n".join([f"Error: {error}{field}", *notes])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="synopses-data-engine")
+def main() -> None:
+    """Summaries of streams, created and queried by request while the data flows.
+
+    'sde serve' runs the engine; the other commands, in the same folder, find it.
+    """
+
+
+for _command in (
+    engine.serve,
+    engine.demo,
+    kinds.kinds,
+    requests.create,
+    send.send,
+    requests.estimate,
+    requests.list_,
+    requests.describe,
+    requests.delete,
+    topics.topics,
+    topics.tail,
+):
+    main.add_command(_command)

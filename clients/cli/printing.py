@@ -1,0 +1,107 @@
+"""What the commands print: tables for people, JSON for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+import orjson
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from clients.answers import Answer, Description
+from clients.transport import Message
+
+
+def print_json(message: Any) -> None:
+    click.echo(orjson.dumps(message))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for number, column in enumerate(columns):
+        # Folded, never cut: nothing is hidden. Names, which come first, stay in one piece.
+        table.add_column(
+            column, overflow="fold", no_wrap=number == 0, min_width=min(len(column), 12)
+        )
+    for row in rows:
+        # Text, because what comes from outside may look like rich's markup.
+        table.add_row(*(Text(shown(cell)) for cell in row))
+    Console().print(table)
+
+
+def shown(value: Any) -> str:
+    """A value for people: long numbers in groups, no needless digits."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return orjson.dumps(value).decode()
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if 1000 <= abs(value) < 1e15 else f"{value:.6g}"
+
+
+def print_answer(answer: Answer) -> None:
+    known = {
+        "value": answer.value,
+        "lower": answer.lower,
+        "upper": answer.upper,
+        "confidence": answer.confidence,
+        "tuples": answer.tuples,
+    }
+    if isinstance(answer.value, list):
+        del known["value"]
+        print_list(answer.value)
+    given = {name: value for name, value in known.items() if value is not None}
+    if given:
+        print_table(list(given), [list(given.values())])
+
+
+def print_list(items: list[Any]) -> None:
+    """A list of objects with their fields as columns; other lists with a row each."""
+    if items and all(isinstance(item, dict) for item in items):
+        columns = list(dict.fromkeys(name for item in items for name in item))
+        print_table(columns, [[item.get(name) for name in columns] for item in items])
+        return
+    rows = [item if isinstance(item, list) else [item] for item in items]
+    width = max((len(row) for row in rows), default=1)
+    print_table([""] * width, [[*row, *[None] * (width - len(row))] for row in rows])
+
+
+def print_descriptions(descriptions: Sequence[Description]) -> None:
+    rows = [
+        [
+            each.uid,
+            each.kind,
+            each.dataset,
+            each.scope if isinstance(each.scope, str) else f"stream={each.scope['stream']}",
+            each.key,
+            each.value,
+            " ".join(f"{name}={shown_plainly(value)}" for name, value in each.params.items()),
+            each.tuples,
+            each.bytes,
+        ]
+        for each in descriptions
+    ]
+    columns = ("uid", "kind", "dataset", "scope", "key", "value", "params", "tuples", "bytes")
+    # Columns nobody fills take the room of others.
+    filled = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
+    print_table([columns[at] for at in filled], [[row[at] for at in filled] for row in rows])
+
+
+def print_object(message: Message) -> None:
+    rows = {**message}
+    if isinstance(rows.get("since"), int):
+        rows["since"] = datetime.fromtimestamp(rows["since"] / 1000).isoformat(" ", "seconds")
+    print_table(["", ""], list(rows.items()))
+
+
+def shown_plainly(value: Any) -> str:
+    """As one would write it on the command line."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

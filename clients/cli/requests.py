@@ -1,0 +1,140 @@
+"""create, estimate, delete, list, describe."""
+
+from __future__ import annotations
+
+import click
+
+from clients.cli.arguments import parse_scope, parse_values
+from clients.cli.hints import hints_for_create, hints_for_estimate
+from clients.cli.printing import (
+    print_answer,
+    print_descriptions,
+    print_json,
+    print_object,
+)
+from clients.cli.session import Session, connected
+from sde.messages import catalogue
+
+
+class ListsKinds(click.Command):
+    """A command whose help ends with the kinds there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Kinds (parameters and questions: sde kinds KIND)"):
+            formatter.write_dl([(kind, told["doc"]) for kind, told in catalogue.kinds().items()])
+
+
+@click.command(cls=ListsKinds)
+@click.argument("kind")
+@click.argument("params", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--dataset", required=True, help="The data set to summarise.")
+@click.option("--uid", help="Its name; one is made if you give none.")
+@click.option("--key", metavar="FIELD", help="The field whose values are the keys.")
+@click.option(
+    "--value", multiple=True, metavar="FIELD", help="The field whose values are added (repeatable)."
+)
+@click.option(
+    "--scope",
+    default="dataset",
+    show_default=True,
+    metavar="dataset|stream|stream=NAME",
+    help="One summary of the data set, one for each stream, or one for one stream.",
+)
+@click.option("--reuse", is_flag=True, help="Take a synopsis with this definition if there is one.")
+@connected
+def create(
+    session: Session,
+    kind: str,
+    params: tuple[str, ...],
+    dataset: str,
+    uid: str | None,
+    key: str | None,
+    value: tuple[str, ...],
+    scope: str,
+    reuse: bool,
+) -> None:
+    """Create a synopsis.
+
+    \b
+    sde create count_min --dataset Forex --uid trades --key StockID epsilon=0.01
+    """
+    parsed = parse_values(params, options=("dataset", "uid", "key", "value", "scope", "reuse"))
+    with session.client() as client, hints_for_create(kind):
+        handle = client.create(
+            kind,
+            dataset=dataset,
+            uid=uid,
+            key=key,
+            value=value[0] if len(value) == 1 else value or None,
+            scope=parse_scope(scope),
+            reuse=reuse,
+            **parsed,
+        )
+    if session.as_json:
+        print_json({"uid": handle.uid})
+    else:
+        click.echo(handle.uid)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")
+@click.option("--ask", metavar="QUESTION", help="Which question; the kind's first if left out.")
+@click.option("--stream", help="Which stream, where a synopsis has one summary for each.")
+@connected
+def estimate(session: Session, words: tuple[str, ...], ask: str | None, stream: str | None) -> None:
+    """Ask a synopsis, or several. Words with '=' belong to the question, the others are uids.
+
+    \b
+    sde estimate trades key=AAPL --stream EURUSD
+    sde estimate trades orders --ask inner_product
+    """
+    uids = [word for word in words if "=" not in word]
+    if not uids:
+        raise click.UsageError("expected the uid of a synopsis before the question")
+    query = parse_values((word for word in words if "=" in word), options=("stream",))
+    with session.client() as client, hints_for_estimate():
+        answer = client.estimate(uids, ask, stream=stream, **query)
+    if session.as_json:
+        print_json(answer.raw)
+    else:
+        print_answer(answer)
+
+
+@click.command()
+@click.argument("uids", nargs=-1, required=True, metavar="UID...")
+@connected
+def delete(session: Session, uids: tuple[str, ...]) -> None:
+    """Delete synopses."""
+    with session.client() as client, hints_for_estimate():
+        for pending in [client.submit("delete", uid=uid) for uid in uids]:
+            pending.result()
+    if session.as_json:
+        print_json({"deleted": uids})
+
+
+@click.command("list")
+@click.option("--dataset", help="Only those of this data set.")
+@connected
+def list_(session: Session, dataset: str | None) -> None:
+    """List the synopses."""
+    with session.client() as client:
+        found = client.list(dataset)
+    if session.as_json:
+        print_json([each.raw for each in found])
+    elif found:
+        print_descriptions(found)
+    else:
+        click.echo("There are no synopses" + (f" of {dataset}." if dataset else "."))
+
+
+@click.command()
+@click.argument("uid")
+@connected
+def describe(session: Session, uid: str) -> None:
+    """Show one synopsis: its definition and what it holds."""
+    with session.client() as client, hints_for_estimate():
+        found = client.describe(uid)
+    if session.as_json:
+        print_json(found.raw)
+    else:
+        print_object(found.raw)

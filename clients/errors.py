@@ -1,0 +1,134 @@
+"""Everything the client raises.
+
+ClientError
+├── BadInput              what was to be sent cannot be: a value, a table or a file
+├── MissingExtra          a package that only tables need is not installed
+├── TransportError
+│   ├── Unreachable       no broker, or not the topics of an engine
+│   ├── DeliveryFailed    the broker did not take a message
+│   └── AnswerTimeout     no answer in time; the request may still be carried out
+└── Refused               the engine answered with a fault: `.code`, `.message`, `.field`
+    ├── BadRequest        a field is missing, unknown or of the wrong type
+    ├── UnknownKind
+    ├── UnknownSynopsis
+    ├── UnknownStream
+    ├── SynopsisExists    the uid is taken by another definition
+    ├── BadParameter
+    ├── BadQuery
+    ├── NotMergeable      the kind cannot serve this scope or question
+    ├── LimitExceeded     a limit of the engine: synopses, bytes, streams, size of a message
+    └── EngineFailed      the engine could not finish, through no fault of the request
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sde.messages import Code
+
+
+class ClientError(Exception):
+    pass
+
+
+class BadInput(ClientError, ValueError):
+    pass
+
+
+class MissingExtra(ClientError, ImportError):
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            f"{package} is not installed; tables and files need it:"
+            " pip install 'synopses-data-engine[tables]'"
+        )
+
+
+class TransportError(ClientError):
+    pass
+
+
+class Unreachable(TransportError):
+    pass
+
+
+class DeliveryFailed(TransportError):
+    pass
+
+
+class AnswerTimeout(TransportError, TimeoutError):
+    def __init__(self, message: str, request_id: str) -> None:
+        super().__init__(message)
+        self.request_id = request_id
+
+
+class Refused(ClientError):
+    def __init__(self, reply: dict[str, Any]) -> None:
+        self.code = str(reply.get("code"))
+        self.message = str(reply.get("message"))
+        self.field = str(reply.get("field", ""))
+        self.reply = reply
+        super().__init__(f"{self.code}: {self.message}")
+
+
+class BadRequest(Refused):
+    pass
+
+
+class UnknownKind(Refused):
+    pass
+
+
+class UnknownSynopsis(Refused):
+    pass
+
+
+class UnknownStream(Refused):
+    pass
+
+
+class SynopsisExists(Refused):
+    pass
+
+
+class BadParameter(Refused):
+    pass
+
+
+class BadQuery(Refused):
+    pass
+
+
+class NotMergeable(Refused):
+    pass
+
+
+class LimitExceeded(Refused):
+    pass
+
+
+class EngineFailed(Refused):
+    pass
+
+
+_BY_CODE: dict[str, type[Refused]] = {
+    Code.BAD_ENCODING: BadRequest,
+    Code.BAD_JSON: BadRequest,
+    Code.BAD_REQUEST: BadRequest,
+    Code.UNKNOWN_OP: BadRequest,
+    Code.UNKNOWN_KIND: UnknownKind,
+    Code.UNKNOWN_SYNOPSIS: UnknownSynopsis,
+    Code.UNKNOWN_STREAM: UnknownStream,
+    Code.SYNOPSIS_EXISTS: SynopsisExists,
+    Code.BAD_PARAMETER: BadParameter,
+    Code.BAD_QUERY: BadQuery,
+    Code.NOT_MERGEABLE: NotMergeable,
+    Code.LIMIT_EXCEEDED: LimitExceeded,
+    Code.TOO_LARGE: LimitExceeded,
+    Code.INCOMPLETE: EngineFailed,
+    Code.INTERNAL: EngineFailed,
+}
+
+
+def refused(reply: dict[str, Any]) -> Refused:
+    """The error for a fault; an engine newer than this client may send codes unknown here."""
+    return _BY_CODE.get(str(reply.get("code")), Refused)(reply)

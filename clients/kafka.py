@@ -1,0 +1,163 @@
+"""The transport over Kafka."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from functools import cached_property
+
+import orjson
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Message as KafkaMessage
+
+from clients.errors import DeliveryFailed, Unreachable
+from clients.kafka_config import Settings, data_config, request_config
+from clients.topic_reader import SECONDS_TO_CONNECT, TopicReader
+from clients.transport import Message, OnFailure, OnReply, Topics
+from clients.tuples import encode
+
+_SECONDS_A_POLL = 0.05
+
+
+class KafkaTransport:
+    """Requests, tuples and answers over the topics of an engine.
+
+    `settings` go to librdkafka as they are: TLS, SASL, compression, whatever it knows.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        topics: Topics | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.topics = topics or Topics()
+        self._settings = {**(settings or {}), "bootstrap.servers": bootstrap_servers}
+        self._reader: TopicReader | None = None
+        self._listener: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._turn = itertools.count()
+        self._undelivered = 0
+        self._reason = ""
+
+    # -- requests and their answers -----------------------------------------------------------
+
+    def listen(self, on_reply: OnReply) -> None:
+        self._reader = TopicReader(self._settings, self.topics.output)
+        _ = self._requests  # made here, so that the two threads share one
+        self._listener = threading.Thread(
+            target=self._listen, args=(self._reader, on_reply), name="sde-answers", daemon=True
+        )
+        self._listener.start()
+
+    def _listen(self, reader: TopicReader, on_reply: OnReply) -> None:
+        while not self._closing.is_set():
+            payload = reader.poll(_SECONDS_A_POLL)
+            self._requests.poll(0)  # for requests that could not be delivered
+            reply = _object(payload) if payload else None
+            if reply is not None:
+                on_reply(reply)
+        reader.close()
+
+    def send_request(self, request: Message, on_failure: OnFailure) -> None:
+        def undelivered(error: KafkaError | None, message: KafkaMessage) -> None:
+            reason = error.str() if error is not None else "unknown"
+            on_failure(DeliveryFailed(f"{request['op']} ({request['id']}): {reason}"))
+
+        payload = encode(request)
+        while True:
+            try:
+                self._requests.produce(self.topics.requests, payload, on_delivery=undelivered)
+                return
+            except BufferError:
+                self._requests.poll(_SECONDS_A_POLL)
+            except KafkaException as error:
+                raise DeliveryFailed(f"{request['op']}: {error.args[0].str()}") from error
+
+    def trouble(self) -> str:
+        return self._reader.trouble if self._reader is not None else ""
+
+    @cached_property
+    def _requests(self) -> Producer:
+        return _producer(request_config(self._settings))
+
+    # -- tuples -------------------------------------------------------------------------------
+
+    def send_data(self, payload: bytes, *, key: str | None = None) -> None:
+        self._raise_undelivered()
+        # In turn, since librdkafka's own choice keeps to one partition for a while.
+        partition = -1 if key is not None else next(self._turn) % self._data_partitions
+        while True:
+            try:
+                self._data.produce(
+                    self.topics.data, payload, key, partition, on_delivery=self._note_undelivered
+                )
+                self._data.poll(0)
+                return
+            except BufferError:  # the queue is full: wait until the broker has taken some of it
+                self._data.poll(_SECONDS_A_POLL)
+            except KafkaException as error:
+                raise DeliveryFailed(
+                    f"{len(payload)} bytes for topic {self.topics.data!r}: {error.args[0].str()}"
+                ) from error
+
+    def flush(self) -> None:
+        # `message.timeout.ms` ends this: each message is delivered in time or fails. In short
+        # waits, so that Ctrl-C is heard.
+        while "_data" in self.__dict__ and self._data.flush(_SECONDS_A_POLL):
+            pass
+        self._raise_undelivered()
+
+    @cached_property
+    def _data(self) -> Producer:
+        return _producer(data_config(self._settings))
+
+    @cached_property
+    def _data_partitions(self) -> int:
+        topic = self.topics.data
+        try:
+            found = self._data.list_topics(topic, SECONDS_TO_CONNECT).topics[topic]
+        except KafkaException as error:
+            servers = self._settings["bootstrap.servers"]
+            raise Unreachable(f"Kafka at {servers}: {error.args[0].str()}") from error
+        if found.error is not None:
+            raise Unreachable(f"topic {topic!r}: {found.error.str()}")
+        return len(found.partitions)
+
+    def _note_undelivered(self, error: KafkaError | None, message: KafkaMessage) -> None:
+        self._undelivered += 1
+        self._reason = self._reason or (error.str() if error is not None else "unknown")
+
+    def _raise_undelivered(self) -> None:
+        if self._undelivered:
+            count, reason = self._undelivered, self._reason
+            self._undelivered, self._reason = 0, ""
+            raise DeliveryFailed(
+                f"{count} messages for topic {self.topics.data!r} were not delivered;"
+                f" the first because: {reason}"
+            )
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._listener is not None:
+            self._listener.join()
+        if "_requests" in self.__dict__:
+            self._requests.flush(_SECONDS_A_POLL)
+        self.flush()
+
+
+def _producer(config: dict[str, object]) -> Producer:
+    try:
+        return Producer(config)
+    except KafkaException as error:
+        raise Unreachable(f"Kafka's settings: {error.args[0].str()}") from error
+
+
+def _object(payload: bytes) -> Message | None:
+    """A message as an object; other programs may write to the topic too."""
+    try:
+        message = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return None
+    return message if isinstance(message, dict) else None

@@ -1,0 +1,60 @@
+"""A transport without Kafka, for tests of programs that use the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clients.transport import Message, OnFailure, OnReply
+from clients.tuples import decode
+
+Handler = Callable[[Message], "Message | list[Message] | None"]
+
+
+class InMemoryTransport:
+    """Answers from a function; keeps what was sent.
+
+    `handler` gets a request and returns its reply, several, or None for silence. What every
+    reply has (`id`, `request`, `op`, `status`) is filled in where the handler leaves it out.
+
+    >>> transport = InMemoryTransport(lambda request: {"value": 2.0})
+    """
+
+    def __init__(self, handler: Handler = lambda request: {}) -> None:
+        self.requests: list[Message] = []
+        self.data: list[bytes] = []
+        self.closed = False
+        self._handler = handler
+        self._on_reply: OnReply | None = None
+
+    @property
+    def tuples(self) -> list[Message]:
+        """Every tuple sent so far, in whatever form it was sent."""
+        return [one for payload in self.data for one in decode(payload)]
+
+    def listen(self, on_reply: OnReply) -> None:
+        self._on_reply = on_reply
+
+    def send_request(self, request: Message, on_failure: OnFailure) -> None:
+        self.requests.append(request)
+        replies = self._handler(request)
+        for reply in [replies] if isinstance(replies, dict) else replies or []:
+            head = {
+                "id": f"{request['id']}/0",
+                "request": request["id"],
+                "op": request["op"],
+                "status": "ok",
+            }
+            if self._on_reply is not None:
+                self._on_reply({**head, **reply})
+
+    def send_data(self, payload: bytes, *, key: str | None = None) -> None:
+        self.data.append(payload)
+
+    def flush(self) -> None:
+        pass
+
+    def trouble(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        self.closed = True

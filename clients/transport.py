@@ -1,0 +1,43 @@
+"""How requests and tuples leave and answers return. Swap this to test without Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from clients.errors import TransportError
+
+Message = dict[str, Any]
+OnReply = Callable[[Message], None]
+OnFailure = Callable[[TransportError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The names of an engine's topics."""
+
+    requests: str = "sde-requests"
+    data: str = "sde-data"
+    output: str = "sde-output"
+    dead_letters: str = "sde-dead-letters"
+
+
+class Transport(Protocol):
+    def listen(self, on_reply: OnReply) -> None:
+        """Hand every message of the output topic to `on_reply`, beginning now."""
+
+    def send_request(self, request: Message, on_failure: OnFailure) -> None:
+        """Send without waiting; `on_failure` is called if the request cannot be delivered."""
+
+    def send_data(self, payload: bytes, *, key: str | None = None) -> None:
+        """Send without waiting. Messages with the same key keep their order."""
+
+    def flush(self) -> None:
+        """Return when all data is delivered; DeliveryFailed if some is not."""
+
+    def trouble(self) -> str:
+        """What went wrong last on the way to the engine; "" if nothing did."""
+
+    def close(self) -> None:
+        """Stop listening and flush."""

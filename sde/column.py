@@ -1,0 +1,60 @@
+"""One field of a block: a column of integers, decimal numbers or texts, some of them missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.decimals import text_numbers
+from synopses.hashing import hash_texts, number_texts
+from synopses.texts import Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """int64, float64 or text values; `valid` says which rows have one (None: all).
+
+    The type is only how values are kept: a value's text and number do not depend on the other
+    rows of its block. So integers beyond 2**53 never stand among decimals, but with them in a
+    column of texts. `true` and `false` are texts. What stands in a row without a value means
+    nothing.
+    """
+
+    data: NDArray[np.int64] | NDArray[np.float64] | Texts
+    valid: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def texts(self) -> Texts:
+        """The text form of each value, which is what keys are made of."""
+        return self.data if isinstance(self.data, Texts) else number_texts(self.data)
+
+    def keys(self) -> NDArray[np.uint64]:
+        """The hash of each value's text form, shape (n, 2)."""
+        return hash_texts(self.texts())
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Each value as a number; NaN where there is no value or it is not a number."""
+        if isinstance(self.data, Texts):
+            numbers = text_numbers(self.data)
+        else:
+            numbers = self.data.astype(np.float64)
+        if self.valid is not None:
+            numbers[~self.valid] = np.nan
+        return numbers
+
+    def take(self, indices: NDArray[np.int64]) -> Column:
+        """The values at `indices`, in that order."""
+        valid = None if self.valid is None else self.valid[indices]
+        data: Any = self.data
+        taken = data.take(indices) if isinstance(data, Texts) else data[indices]
+        return Column(taken, None if valid is None or valid.all() else valid)
+
+    @classmethod
+    def missing(cls, rows: int) -> Column:
+        """A field that no row has."""
+        return cls(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))

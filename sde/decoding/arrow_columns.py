@@ -1,0 +1,80 @@
+"""Columns of an Arrow frame, brought to the three types a block has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import types
+
+from sde.column import Column
+from sde.messages.faults import Code, Refusal
+from synopses.texts import Texts
+
+_WORD = 8  # bytes a value takes in a column, at least
+
+
+def decoded_bytes(array: pa.Array) -> int:
+    """About how much memory the column will take; a dictionary's texts are written out."""
+    if not types.is_dictionary(array.type) or not _is_text(array.type.value_type):
+        return int(array.nbytes) + _WORD * len(array)
+    lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+    return (pc.sum(lengths.take(array.indices)).as_py() or 0) + _WORD * len(array)
+
+
+def normal_form(name: str, array: pa.Array) -> pa.Array:
+    """The column as int64, float64 or large_string; Refusal if it cannot be a field.
+
+    Truth values are texts; dates and timestamps are milliseconds since the epoch; integers
+    beyond int64 are texts, as they are in JSON; NaN and infinities, which JSON has not, are null.
+    """
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if _is_text(kind) or types.is_boolean(kind) or _is_beyond_int64(array):
+        return array.cast(pa.large_string())
+    if types.is_integer(kind):
+        return array.cast(pa.int64())
+    if types.is_floating(kind) or types.is_decimal(kind):
+        array = array.cast(pa.float64())
+        finite = pc.is_finite(array)
+        return array if pc.all(finite).as_py() else pc.if_else(finite, array, None)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        target = pa.timestamp("ms", getattr(kind, "tz", None))
+        options = pc.CastOptions(target, allow_time_truncate=True)
+        return pc.cast(array, options=options).cast(pa.int64())
+    text = f"column {name!r} has type {kind}: expected numbers, texts, truth values or times"
+    raise Refusal(Code.BAD_FRAME, text, name)
+
+
+def to_column(array: pa.Array) -> Column:
+    """A column in its normal form, as numpy arrays of its own: kernels want them writable."""
+    if not types.is_large_string(array.type):
+        filled = array.fill_null(0) if array.null_count else array
+        return Column(np.array(filled.to_numpy(), copy=True), _valid(array))
+    filled = array.fill_null("") if array.null_count else array
+    _, offsets, data = filled.buffers()
+    places = np.frombuffer(offsets, np.int64)[filled.offset : filled.offset + len(filled) + 1]
+    text = np.frombuffer(data or b"", np.uint8)[places[0] : places[-1]]
+    return Column(Texts(text.copy(), places - places[0]), _valid(array))
+
+
+def _valid(array: pa.Array) -> NDArray[np.bool_] | None:
+    if not array.null_count:
+        return None
+    valid: NDArray[Any] = array.is_valid().to_numpy(zero_copy_only=False)
+    return valid.copy()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _is_beyond_int64(array: pa.Array) -> bool:
+    if not types.is_uint64(array.type):
+        return False
+    largest = pc.max(array).as_py()
+    return largest is not None and largest >= 2**63

@@ -1,0 +1,109 @@
+"""The values of a segment become the columns of its groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.column import Column
+from sde.decoding.pool import TextPool
+from sde.decoding.routing import Routes
+from sde.decoding.segments import Segment
+from sde.kernels import columns as kernel
+from sde.kernels.json_scan import DECIMAL, INTEGER, TEXT
+from synopses.hashing import number_texts
+from synopses.texts import Texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    column_of: NDArray[np.int32]  # [group, field]: the column's number, -1 for none
+    counts: NDArray[np.int64]  # values in each column
+    contents: NDArray[np.uint8]  # and of what kinds
+    sizes: NDArray[np.int64]  # bytes of texts in each column
+
+
+def build_columns(segment: Segment, routes: Routes, pool: TextPool) -> list[dict[str, Column]]:
+    """The columns of each group, by field name."""
+    survey = _survey(segment, routes)
+    mixed = _mixed(survey.contents)
+    if mixed.any():
+        _write_out(segment, routes, survey, mixed, pool)
+        survey = _survey(segment, routes)
+    rows = np.array([g.end - g.start for g in routes.groups], np.int64)
+    groups, fields = np.nonzero(survey.column_of >= 0)
+    numbers = survey.column_of[groups, fields]
+    bases, text_bases = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+    # Columns stand in the order of groups and fields; between texts there is room for the
+    # words that copying writes at a time.
+    bases[numbers] = np.cumsum(rows[groups]) - rows[groups]
+    text_sizes = survey.sizes[numbers] + kernel.TAIL
+    text_bases[numbers] = np.cumsum(text_sizes) - text_sizes
+
+    cells = int(rows[groups].sum())
+    words, present = np.zeros(cells, np.int64), np.zeros(cells, np.bool_)
+    floats, text = words.view(np.float64), np.empty(text_sizes.sum(), np.uint8)
+    e = segment.entries
+    kernel.scatter(
+        pool.array, routes.group_of, routes.place_of, segment.row_entries,
+        e.fields, e.types, e.words, survey.column_of, survey.contents,
+        bases, text_bases, words, floats, present, text,
+    )  # fmt: skip
+
+    columns: list[dict[str, Column]] = [{} for _ in routes.groups]
+    for group, name, number in zip(groups.tolist(), fields.tolist(), numbers.tolist(), strict=True):
+        size, base = int(rows[group]), int(bases[number])
+        data: Any = words[base : base + size]
+        if survey.contents[number] & kernel.TEXTS:
+            offsets = np.zeros(size + 1, np.int64)
+            np.cumsum(data, out=offsets[1:])
+            start = int(text_bases[number])
+            data = Texts(text[start : start + int(offsets[-1])], offsets)
+        elif survey.contents[number] & kernel.DECIMALS:
+            data = floats[base : base + size]
+        valid = None if survey.counts[number] == size else present[base : base + size]
+        columns[group][segment.names[name]] = Column(data, valid)
+    return columns
+
+
+def _survey(segment: Segment, routes: Routes) -> _Survey:
+    column_of = np.full((len(routes.groups), len(segment.names)), -1, np.int32)
+    most = min(column_of.size, segment.used)
+    counts, sizes = np.empty(most, np.int64), np.empty(most, np.int64)
+    contents = np.empty(most, np.uint8)
+    e = segment.entries
+    found = kernel.survey(
+        routes.group_of, segment.row_entries, e.fields, e.types, e.words,
+        column_of, counts, contents, sizes,
+    )  # fmt: skip
+    return _Survey(column_of, counts[:found], contents[:found], sizes[:found])
+
+
+def _mixed(contents: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Columns whose numbers have to be written as text: among texts, or as decimals inexact."""
+    numbers = kernel.INTEGERS | kernel.DECIMALS
+    among_texts = ((contents & kernel.TEXTS) > 0) & ((contents & numbers) > 0)
+    inexact = ((contents & kernel.DECIMALS) > 0) & ((contents & kernel.LARGE) > 0)
+    return np.asarray(among_texts | inexact)
+
+
+def _write_out(
+    segment: Segment, routes: Routes, survey: _Survey, mixed: NDArray[np.bool_], pool: TextPool
+) -> None:
+    """The numbers in the mixed columns become texts."""
+    e = segment.entries
+    for kind, numbers in ((INTEGER, e.words), (DECIMAL, e.floats)):
+        found = np.empty(segment.used, np.int64)
+        count = kernel.entries_of_type(
+            routes.group_of, segment.row_entries, e.fields, e.types, survey.column_of, mixed,
+            kind, found,
+        )  # fmt: skip
+        found = found[:count]
+        texts = number_texts(numbers[found, 0])
+        e.words[found, 0] = texts.offsets[:-1] + pool.end
+        e.words[found, 1] = texts.offsets[1:] + pool.end
+        e.types[found] = TEXT
+        pool.append(texts.buffer)

@@ -1,0 +1,109 @@
+"""One Arrow frame, from bytes that anybody may have sent to a table that can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sde.decoding.arrow_columns import decoded_bytes, normal_form
+from sde.decoding.arrow_header import is_compressed
+from sde.decoding.limits import Limits
+from sde.messages.faults import Code, Refusal
+
+ENVELOPE = ("dataset", "stream", "time")
+_MOST_EXPANDED = 64  # times the bytes of the frame, once its dictionaries are written out
+_SLACK = 1 << 20
+_OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`dataset` is the data set of all rows; None if a column of that name has it."""
+
+    table: pa.Table  # columns in their normal form
+    dataset: str | None
+
+
+def read_frame(payload: NDArray[np.uint8], limits: Limits) -> Frame:
+    """Refusal says why a frame cannot be read, and names the column if it is one's fault."""
+    # A copy, which is aligned as Arrow wants it.
+    source = pa.py_buffer(payload.tobytes())
+    try:
+        _refuse_compressed(source)
+        table = pa.ipc.open_stream(source, options=_OPTIONS).read_all()
+        table.validate(full=True)
+        dataset = _dataset(table, limits)
+        _check_schema(table, limits)
+        expanded = sum(decoded_bytes(chunk) for column in table.columns for chunk in column.chunks)
+        most = _MOST_EXPANDED * len(payload) + _SLACK
+        if expanded > most:
+            text = f"a frame of {expanded} bytes once decoded: expected at most {most}"
+            raise Refusal(Code.TOO_LARGE, text)
+        columns = {
+            name: normal_form(name, column.combine_chunks())
+            for name, column in zip(table.column_names, table.columns, strict=True)
+            if not pa.types.is_null(column.type)
+        }
+        if "time" in columns and columns["time"].type != pa.int64():
+            raise Refusal(Code.BAD_FRAME, "column 'time' has integers beyond 64 bits", "time")
+    except Refusal:
+        raise
+    except Exception as error:  # bytes gone wrong make Arrow raise about anything
+        text = f"not an Arrow IPC stream that can be read: {str(error)[:200] or repr(error)}"
+        raise Refusal(Code.BAD_FRAME, text) from None
+    return Frame(pa.table(columns), dataset)
+
+
+def _refuse_compressed(source: pa.Buffer) -> None:
+    for message in pa.ipc.MessageReader.open_stream(source):
+        if is_compressed(memoryview(message.metadata)):
+            text = "a compressed Arrow frame: expected an uncompressed one (Kafka compresses)"
+            raise Refusal(Code.BAD_FRAME, text)
+
+
+def _dataset(table: pa.Table, limits: Limits) -> str | None:
+    if "dataset" in table.column_names:
+        return None
+    dataset: str = (table.schema.metadata or {}).get(b"dataset", b"").decode()
+    if not 0 < len(dataset) <= limits.max_name:
+        text = (
+            f"dataset={dataset[:80]!r}: expected a column, or a text of 1 to {limits.max_name} "
+            "characters in the schema's metadata"
+        )
+        raise Refusal(Code.BAD_FRAME, text, "dataset")
+    return dataset
+
+
+def _check_schema(table: pa.Table, limits: Limits) -> None:
+    names = table.column_names
+    fields = len(set(names) - set(ENVELOPE))
+    if fields > limits.max_fields:
+        text = f"a frame of {fields} fields: expected at most {limits.max_fields}"
+        raise Refusal(Code.TOO_LARGE, text)
+    for name in names:
+        if len(name) > limits.max_name:
+            text = f"column {name[:80]!r}...: expected at most {limits.max_name} characters"
+            raise Refusal(Code.TOO_LARGE, text, name[:80])
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Refusal(Code.BAD_FRAME, f"column {twice[:80]!r} occurs twice", twice[:80])
+    if "stream" not in names:
+        raise Refusal(Code.BAD_FRAME, "no column 'stream': expected one of text", "stream")
+    for name, wanted in (("stream", "text or numbers"), ("dataset", "text"), ("time", "times")):
+        if name in names and not _fits(name, table.schema.field(name).type):
+            text = f"column {name!r} has type {table.schema.field(name).type}: expected {wanted}"
+            raise Refusal(Code.BAD_FRAME, text, name)
+
+
+def _fits(name: str, kind: pa.DataType) -> bool:
+    t = pa.types
+    if t.is_dictionary(kind):
+        kind = kind.value_type
+    is_text = t.is_string(kind) or t.is_large_string(kind)
+    is_time = t.is_integer(kind) or t.is_timestamp(kind) or t.is_date(kind)
+    if name == "time":
+        return bool(is_time or t.is_null(kind))
+    return bool(is_text or (name == "stream" and (t.is_integer(kind) or t.is_floating(kind))))

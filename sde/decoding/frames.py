@@ -1,0 +1,178 @@
+"""Arrow frames: a message that is an Arrow IPC stream, each row of it a tuple.
+
+Column `stream` (text) is needed; `time` (milliseconds or timestamps) is optional; the data set is
+a column `dataset`, or the schema's metadata has it under that key. Every other column is a field.
+A frame that cannot be read, or has a column that cannot be one, is refused whole; a row without
+stream, data set or a proper time is refused alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import orjson
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sde.block import Block
+from sde.column import Column
+from sde.decoding.arrow_columns import to_column
+from sde.decoding.assembly import assemble
+from sde.decoding.frame_reader import ENVELOPE, Frame, read_frame
+from sde.decoding.letters import Letters
+from sde.decoding.limits import Limits
+from sde.decoding.messages import Messages
+from sde.decoding.plain import EARLIEST, LATEST, TIME_EXPECTED
+from sde.decoding.routing import Routes, Spans, route
+from sde.messages.faults import Code, Fault, Refusal
+
+_OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Consecutive frames with the same columns, which are decoded together."""
+
+    dataset: str | None
+    tables: list[pa.Table] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
+
+
+def decode_frames(
+    messages: Messages,
+    which: NDArray[np.int64],
+    shards: int,
+    limits: Limits,
+    letters: Letters,
+) -> list[Block]:
+    """The blocks of the messages `which`, all of them Arrow frames."""
+    blocks: list[Block] = []
+    for alike in _alike(messages, which, limits, letters):
+        blocks += _Tuples(messages, alike, limits, letters).blocks(shards)
+    return blocks
+
+
+def _alike(
+    messages: Messages, which: NDArray[np.int64], limits: Limits, letters: Letters
+) -> Iterator[_Alike]:
+    run: _Alike | None = None
+    for i in which.tolist():
+        payload = messages.buffer[messages.starts[i] : messages.ends[i]]
+        try:
+            frame = read_frame(payload, limits)
+        except Refusal as refusal:
+            letters.refuse(i, 0, refusal.fault, payload.tobytes())
+            continue
+        if not len(frame.table):
+            continue
+        if run is not None and not _belongs(frame, i, run, messages):
+            yield run
+            run = None
+        run = run or _Alike(frame.dataset)
+        run.tables.append(frame.table)
+        run.messages.append(i)
+    if run is not None:
+        yield run
+
+
+def _belongs(frame: Frame, message: int, run: _Alike, messages: Messages) -> bool:
+    distance = messages.offsets[message] - messages.offsets[run.messages[0]]
+    same = frame.dataset == run.dataset and frame.table.schema == run.tables[0].schema
+    return bool(same and distance < _OFFSET_ROOM)
+
+
+class _Tuples:
+    """The rows of frames that are alike, one after the other."""
+
+    def __init__(self, messages: Messages, alike: _Alike, limits: Limits, letters: Letters) -> None:
+        self._messages, self._limits, self._letters = messages, limits, letters
+        sizes = [len(table) for table in alike.tables]
+        self._message_of = np.repeat(np.array(alike.messages, np.int64), sizes)
+        self._lines = np.concatenate([np.arange(size) for size in sizes])
+        self._table = pa.concat_tables(alike.tables)
+        self._columns = {
+            name: to_column(column.combine_chunks())
+            for name, column in zip(self._table.column_names, self._table.columns, strict=True)
+        }
+        self._datasets = self._one_dataset(alike.dataset)
+        self._streams = self._names("stream")
+        self._times = messages.timestamps[self._message_of]
+        self._refused = np.zeros(len(self._lines), np.bool_)
+
+    def blocks(self, shards: int) -> list[Block]:
+        if "dataset" in self._columns:
+            self._check_names("dataset", self._datasets)
+        self._check_names("stream", self._streams)
+        self._check_times()
+        rows = np.flatnonzero(~self._refused)
+        if not len(rows):
+            return []
+        whole = len(rows) == len(self._refused)
+        datasets, streams = self._datasets, self._streams
+        if not whole:
+            datasets, streams = _taken(datasets, rows), _taken(streams, rows)
+        routes = route(datasets, streams, shards)
+        return assemble(
+            self._messages,
+            routes,
+            [self._fields(routes, g.start, g.end, rows) for g in routes.groups],
+            self._times[rows],
+            self._messages.offsets[self._message_of[rows]],
+            self._lines[rows],
+        )
+
+    def _fields(
+        self, routes: Routes, start: int, end: int, rows: NDArray[np.int64]
+    ) -> dict[str, Column]:
+        own = rows[routes.order[start:end]]
+        fields = {n: c.take(own) for n, c in self._columns.items() if n not in ENVELOPE}
+        return {n: c for n, c in fields.items() if c.valid is None or c.valid.any()}
+
+    def _one_dataset(self, dataset: str | None) -> Spans:
+        if dataset is None:
+            return self._names("dataset")
+        text = np.frombuffer(bytearray(dataset.encode()), np.uint8)
+        rows = len(self._lines)
+        return Spans(text, np.zeros(rows, np.int64), np.full(rows, len(text)))
+
+    def _names(self, name: str) -> Spans:
+        texts = self._columns[name].texts()
+        return Spans(texts.buffer, texts.offsets[:-1], texts.offsets[1:])
+
+    def _check_names(self, name: str, spans: Spans) -> None:
+        sizes, valid = spans.ends - spans.starts, self._columns[name].valid
+        missing = np.zeros(len(sizes), np.bool_) if valid is None else ~valid
+        most = self._limits.max_name
+        for row in np.flatnonzero(missing | (sizes == 0) | (sizes > most)).tolist():
+            text = spans.buffer[spans.starts[row] : spans.ends[row]].tobytes().decode()
+            if missing[row] or not 0 < len(text) <= most:
+                shown = "null" if missing[row] else repr(text[:80])
+                expected = f"a text of 1 to {most} characters"
+                self._refuse(row, name, f"{name}={shown}: expected {expected}")
+
+    def _check_times(self) -> None:
+        column = self._columns.get("time")
+        if column is None:
+            return
+        times = column.data
+        assert isinstance(times, np.ndarray)
+        wrong = (times < EARLIEST) | (times > LATEST)
+        given = np.ones(len(times), np.bool_) if column.valid is None else column.valid
+        self._times = np.where(given, times, self._times)
+        for row in np.flatnonzero(wrong & given).tolist():
+            self._refuse(row, "time", f"time={times[row]}: expected {TIME_EXPECTED}")
+
+    def _refuse(self, row: int, name: str, text: str) -> None:
+        if self._refused[row]:
+            return
+        self._refused[row] = True
+        message, line = int(self._message_of[row]), int(self._lines[row])
+        shown = self._table.slice(row, 1).to_pylist()[0] if self._letters.room(message) else None
+        fault = Fault(Code.BAD_TUPLE, text, name)
+        self._letters.refuse(message, line, fault, orjson.dumps(shown))
+
+
+def _taken(spans: Spans, rows: NDArray[np.int64]) -> Spans:
+    return Spans(spans.buffer, spans.starts[rows], spans.ends[rows])

@@ -1,0 +1,32 @@
+"""Fetched messages, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Consecutive messages of one topic partition.
+
+    Payload i is buffer[starts[i]:ends[i]]; each is followed by one newline, so the buffer is
+    made of lines whenever the payloads are. A message without a payload (a tombstone) has
+    length 0. The arrays belong to the receiver: nothing writes to them again.
+    """
+
+    topic: str
+    partition: int
+    buffer: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    timestamps: NDArray[np.int64]  # ms since the epoch, -1 where the message has none
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def payload(self, index: int) -> bytes:
+        return self.buffer[self.starts[index] : self.ends[index]].tobytes()

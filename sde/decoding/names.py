@@ -1,0 +1,36 @@
+"""Field names and their numbers, for one segment of rows; shared with the scanner."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sde.kernels import json_scan
+
+_RESERVED = (b"dataset", b"dataSetkey", b"stream", b"streamID", b"time", b"values")
+
+
+class Names:
+    """The arrays belong to the scanner. It stops a segment at `most` names, before a row, and one
+    row has at most `most` names beside `values` and as many in it."""
+
+    def __init__(self, most: int, longest: int) -> None:
+        room = 3 * most + 2 * len(_RESERVED)
+        self.bytes = np.empty(room * (longest + 1) + 8, np.uint8)
+        self.offsets = np.zeros(room + 1, np.int64)
+        self.counts = np.zeros(1, np.int64)
+        self.table = np.full(1 << (2 * room).bit_length(), -1, np.int64)
+        self.follows = np.full(room + 1, -1, np.int64)
+        self.seen = np.zeros(room, np.int64)
+        for name in _RESERVED:
+            quoted = np.frombuffer(bytearray(name + b'"'), np.uint8)
+            json_scan.name_number(
+                quoted, 0, len(name), self.bytes, self.offsets, self.counts, self.table
+            )
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each name so far, in order."""
+        offsets = self.offsets
+        return {
+            self.bytes[offsets[i] : offsets[i + 1] - 1].tobytes().decode(): i
+            for i in range(int(self.counts[0]))
+        }

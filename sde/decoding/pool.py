@@ -1,0 +1,28 @@
+"""The fetched bytes, with room for the few texts that have to be written anew."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class TextPool:
+    """`array` starts with the bytes it was made from; it may be another one after `append`."""
+
+    def __init__(self, buffer: NDArray[np.uint8]) -> None:
+        # Kernels are compiled for writable arrays, though nothing is written to the first bytes.
+        self.array: NDArray[np.uint8] = np.require(buffer, np.uint8, ["C", "W"])
+        self._used = len(buffer)
+
+    @property
+    def end(self) -> int:
+        """Where the next text will start."""
+        return self._used
+
+    def append(self, data: NDArray[np.uint8]) -> None:
+        if self._used + len(data) > len(self.array):
+            grown = np.empty((self._used + len(data)) * 5 // 4, np.uint8)
+            grown[: self._used] = self.array[: self._used]
+            self.array = grown
+        self.array[self._used : self._used + len(data)] = data
+        self._used += len(data)

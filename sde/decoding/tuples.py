@@ -1,0 +1,107 @@
+"""Messages become blocks: the way of the data through ingest.
+
+    messages ─┬─ too large ──────────────────────────────────────────────> letters
+              ├─ Arrow frames ──── frames ────────────┐
+              └─ text ── rows ── segments ── columns ─┴─ routing ── assembly ──> blocks
+
+A message's form is told by its first bytes. An empty message (a tombstone) and blank lines carry
+nothing and are passed over. What is refused becomes a dead letter with the reason; everything
+else goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.block import Block
+from sde.decoding.assembly import assemble
+from sde.decoding.columns import build_columns
+from sde.decoding.frames import decode_frames
+from sde.decoding.letters import Letters
+from sde.decoding.limits import Limits
+from sde.decoding.messages import Messages
+from sde.decoding.pool import TextPool
+from sde.decoding.routing import Spans, route
+from sde.decoding.rows import cut_rows
+from sde.decoding.segments import Segments
+from sde.messages.faults import Code, Fault
+
+_FRAME_START = b"\xff\xff\xff\xff"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Blocks in the order their tuples stood in; letters in the order of what they tell of."""
+
+    blocks: list[Block]
+    letters: list[dict[str, Any]]
+
+
+def decode_tuples(messages: Messages, shards: int, limits: Limits) -> Decoded:
+    """The tuples of all messages, as one block or more for each data set and shard among them."""
+    letters = Letters(messages, limits)
+    pool = TextPool(messages.buffer)
+    blocks: list[Block] = []
+    kept = _sizes_checked(messages, limits, letters)
+    # Forms seldom change from message to message: what has one form goes through together.
+    is_frame = _starts_with(pool.array, messages, kept, _FRAME_START)
+    for run in np.split(kept, np.flatnonzero(np.diff(is_frame)) + 1):
+        if not len(run):
+            continue
+        if _starts_with(pool.array, messages, run[:1], _FRAME_START)[0]:
+            blocks += decode_frames(messages, run, shards, limits, letters)
+        else:
+            blocks += _decode_text(messages, run, pool, shards, limits, letters)
+    return Decoded(blocks, letters.sorted())
+
+
+def _sizes_checked(messages: Messages, limits: Limits, letters: Letters) -> NDArray[np.int64]:
+    """The messages that are neither empty nor too large."""
+    sizes = messages.ends - messages.starts
+    for i in np.flatnonzero(sizes > limits.max_message_bytes).tolist():
+        text = f"a message of {sizes[i]} bytes: expected at most {limits.max_message_bytes}"
+        letters.refuse(i, 0, Fault(Code.TOO_LARGE, text), messages.payload(i))
+    return np.flatnonzero((sizes > 0) & (sizes <= limits.max_message_bytes))
+
+
+def _starts_with(
+    buffer: NDArray[np.uint8], messages: Messages, which: NDArray[np.int64], mark: bytes
+) -> NDArray[np.bool_]:
+    starts = messages.starts[which]
+    fits: NDArray[np.bool_] = buffer[starts] == mark[0]
+    for i in np.flatnonzero(fits).tolist():
+        start = int(starts[i])
+        fits[i] = (
+            buffer[start : min(start + len(mark), int(messages.ends[which[i]]))].tobytes() == mark
+        )
+    return fits
+
+
+def _decode_text(
+    messages: Messages,
+    which: NDArray[np.int64],
+    pool: TextPool,
+    shards: int,
+    limits: Limits,
+    letters: Letters,
+) -> list[Block]:
+    starts, ends = messages.starts[which], messages.ends[which]
+    starts += len(_BYTE_ORDER_MARK) * _starts_with(pool.array, messages, which, _BYTE_ORDER_MARK)
+    rows = cut_rows(pool.array, starts, ends, which, limits)
+    blocks: list[Block] = []
+    for segment in Segments(pool, rows, messages, limits, letters):
+        spans = segment.spans
+        routes = route(
+            Spans(pool.array, spans[0], spans[1]), Spans(pool.array, spans[2], spans[3]), shards
+        )
+        columns = build_columns(segment, routes, pool)
+        offsets = messages.offsets[rows.messages[segment.rows]]
+        blocks += assemble(
+            messages, routes, columns, segment.times, offsets, rows.lines[segment.rows]
+        )
+    return blocks

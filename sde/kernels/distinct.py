@@ -1,0 +1,158 @@
+"""Distinct names of many rows, in order of first appearance; rows sorted into groups."""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_SHORT = 16  # bytes: such a name is known by its two words, longer ones by hashes and a comparison
+
+
+@intrinsic
+def _word(typing, buffer, at):
+    """The eight bytes at buffer[at:], the first one lowest. No check, no wrapping round."""
+
+    def generate(context, builder, signature, args):
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        place = builder.gep(array.data, [args[1]])
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(buffer, types.int64), generate
+
+
+@njit(cache=True, nogil=True)
+def _mix(x):
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(inline="always")
+def _word_of(buffer, at, size):
+    """The first bytes at buffer[at:], at most eight and at most `size`, and zeros."""
+    if size <= 0:
+        return np.uint64(0)
+    if at + 8 <= buffer.size:
+        word = _word(buffer, at)
+        if size < 8:
+            word &= (np.uint64(1) << np.uint64(8 * size)) - np.uint64(1)
+        return word
+    word = np.uint64(0)
+    for i in range(min(size, 8)):
+        word |= np.uint64(buffer[at + i]) << np.uint64(8 * i)
+    return word
+
+
+@njit(cache=True, nogil=True)
+def _long_words(buffer, start, size):
+    first = np.uint64(1)
+    second = np.uint64(2)
+    for i in range(0, size, 8):
+        word = _word_of(buffer, start + i, size - i)
+        first = _mix(first ^ word)
+        second = _mix(second + word)
+    return first, second
+
+
+@njit(cache=True, nogil=True)
+def _equal(buffer, a, b, size):
+    for i in range(size):
+        if buffer[a + i] != buffer[b + i]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _larger(table):
+    """The same entries in a table of four times the size."""
+    larger = np.zeros((4 * table.shape[0], 4), np.uint64)
+    mask = np.uint64(larger.shape[0] - 1)
+    for i in range(table.shape[0]):
+        if table[i, 3]:
+            slot = _mix(table[i, 0] ^ _mix(table[i, 1] ^ table[i, 2])) & mask
+            while larger[slot, 3]:
+                slot = (slot + np.uint64(1)) & mask
+            larger[slot, :] = table[i, :]
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def distinct(buffer, starts, ends, parents, numbers):
+    """numbers[i] = which distinct (parent, text) row i has; the rows they first stood in."""
+    # An entry is two words of the text, parent and size, and its number + 1: one cache line.
+    table = np.zeros((1024, 4), np.uint64)
+    firsts = np.empty(512, np.int64)
+    count = 0
+    before_first = before_second = before_about = np.uint64(0)
+    number = 0
+    for row in range(starts.size):
+        start = starts[row]
+        size = ends[row] - start
+        if size <= _SHORT:
+            first = _word_of(buffer, start, size)
+            second = _word_of(buffer, start + 8, size - 8)
+        else:
+            first, second = _long_words(buffer, start, size)
+        about = (np.uint64(parents[row]) << np.uint64(32)) | np.uint64(size)
+        same = first == before_first and second == before_second and about == before_about
+        if count > 0 and same and size <= _SHORT:
+            numbers[row] = number
+            continue
+        before_first, before_second, before_about = first, second, about
+        mask = np.uint64(table.shape[0] - 1)
+        slot = _mix(first ^ _mix(second ^ about)) & mask
+        number = -1
+        while table[slot, 3]:
+            if table[slot, 0] == first and table[slot, 1] == second and table[slot, 2] == about:
+                known = np.int64(table[slot, 3]) - 1
+                if size <= _SHORT or _equal(buffer, starts[firsts[known]], start, size):
+                    number = known
+                    break
+            slot = (slot + np.uint64(1)) & mask
+        if number < 0:
+            number = count
+            table[slot, 0] = first
+            table[slot, 1] = second
+            table[slot, 2] = about
+            table[slot, 3] = np.uint64(number + 1)
+            firsts[number] = row
+            count += 1
+            if count == firsts.size:
+                firsts = np.concatenate((firsts, np.empty(3 * count, np.int64)))
+                table = _larger(table)
+        numbers[row] = number
+    return firsts[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def renumber(numbers, new_numbers, firsts):
+    """Numbers in order of first appearance: firsts[new] = old; how many there are.
+
+    `firsts` has a place for every old number.
+    """
+    new_of = np.full(firsts.size, -1, np.int32)
+    count = 0
+    for i in range(numbers.size):
+        old = numbers[i]
+        if new_of[old] < 0:
+            new_of[old] = count
+            firsts[count] = old
+            count += 1
+        new_numbers[i] = new_of[old]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def sort_by_group(groups, starts, order, places):
+    """A stable counting sort: row order[j] has the j-th place, places[row] within its group.
+
+    `starts` holds the first place of each group, and then one more place.
+    """
+    next_place = starts.copy()
+    for row in range(groups.size):
+        group = groups[row]
+        place = next_place[group]
+        next_place[group] = place + 1
+        order[place] = row
+        places[row] = place - starts[group]

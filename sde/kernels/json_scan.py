@@ -1,0 +1,389 @@
+"""A scanner for the strict subset of JSON that machines write for data tuples.
+
+It takes an object whose strings have no escapes and whose numbers fit 64 bits, with at most one
+object inside it, under the name `values`. Whatever else a row is, good or bad, it is left to the
+reader of any JSON: what is taken here means the same there.
+
+A value becomes an entry of four parts: the number of its field's name, its type, and two words:
+INTEGER (its value, 0), DECIMAL (the bits of its float64, 0), TEXT and LONG_DECIMAL (where it
+starts and ends in the buffer). `true` and `false` are texts. `null` is nothing.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# Types of a value, and of what is no value.
+NOTHING, INTEGER, DECIMAL, TEXT, LONG_DECIMAL, BAD = 0, 1, 2, 3, 4, 5
+# Numbers of the names that the caller has put into the dictionary beforehand.
+DATASET, DATASET_KEY, STREAM, STREAM_ID, TIME, VALUES, RESERVED = 0, 1, 2, 3, 4, 5, 6
+
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE = 34, 92, 44, 58, 123, 125
+_MINUS, _PLUS, _POINT, _ZERO, _NINE = 45, 43, 46, 48, 57
+_TRUE, _FALSE, _NULL = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null"))
+_POWERS = np.array([10.0**i for i in range(23)])  # all of them exact
+_LARGEST_EXACT = np.uint64(2**53)
+_INT64_MAX = np.uint64(2**63 - 1)
+# Eight bytes at once: the same byte in all eight places of a word.
+_ONES = np.uint64(0x0101010101010101)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_QUOTES, _BACKSLASHES, _SPACES = (_ONES * np.uint64(c) for c in (34, 92, 32))
+
+
+@intrinsic
+def _word(typing, buffer, at):
+    """The eight bytes at buffer[at:], the first one lowest. No check, no wrapping round."""
+
+    def generate(context, builder, signature, args):
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        place = builder.gep(array.data, [args[1]])
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(buffer, types.int64), generate
+
+
+@intrinsic
+def _zero_bits_below(typing, word):
+    """How many bits stand below the lowest one that is set."""
+
+    def generate(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+@njit(inline="always")
+def _skip_blanks(buffer, p, end):
+    while p < end and (buffer[p] == 32 or buffer[p] == 10 or buffer[p] == 13 or buffer[p] == 9):
+        p += 1
+    return p
+
+
+@njit(cache=True, nogil=True)
+def _is_utf8(buffer, p, end):
+    while p < end:
+        lead = np.int64(buffer[p])
+        more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
+        if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
+            return False
+        code = lead & (0x3F >> more) if more else lead
+        for i in range(1, more + 1):
+            if buffer[p + i] & 0xC0 != 0x80:
+                return False
+            code = (code << 6) | np.int64(buffer[p + i] & 0x3F)
+        # No long forms, no surrogates, nothing beyond Unicode.
+        if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
+            return False
+        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
+            return False
+        p += more + 1
+    return True
+
+
+@njit(inline="always")
+def _string_end(buffer, start, end):
+    """The place of the closing quote of a plain string; -1 if it is not plain or not UTF-8."""
+    p = start
+    seen = np.uint64(0)
+    while p + 8 <= buffer.size:
+        word = _word(buffer, p)
+        seen |= word
+        quotes = word ^ _QUOTES
+        backslashes = word ^ _BACKSLASHES
+        # The high bit of a place is set if its byte is 0 in a xor or below a space; a borrow may
+        # set higher places wrongly, never lower ones.
+        hits = ((quotes - _ONES) & ~quotes) | ((backslashes - _ONES) & ~backslashes)
+        hits = (hits | ((word - _SPACES) & ~word)) & _HIGH_BITS
+        if hits:
+            p += _zero_bits_below(hits) >> 3
+            break
+        p += 8
+    while p < end and buffer[p] >= 32 and buffer[p] != _QUOTE and buffer[p] != _BACKSLASH:
+        seen |= np.uint64(buffer[p])
+        p += 1
+    if p >= end or buffer[p] != _QUOTE:
+        return -1
+    return p if not seen & _HIGH_BITS or _is_utf8(buffer, start, p) else -1
+
+
+@njit(inline="always")
+def _is_digit(buffer, p, end):
+    return p < end and _ZERO <= buffer[p] <= _NINE
+
+
+@njit(inline="always")
+def _number(buffer, start, end):
+    """(type, place after it, integer, float) of the number that starts here."""
+    p = start
+    negative = buffer[p] == _MINUS
+    if negative:
+        p += 1
+    first = p
+    mantissa = np.uint64(0)
+    while _is_digit(buffer, p, end):
+        mantissa = mantissa * np.uint64(10) + np.uint64(buffer[p] - _ZERO)
+        p += 1
+    digits = p - first
+    if digits == 0 or (digits > 1 and buffer[first] == _ZERO):
+        return BAD, p, 0, 0.0
+    decimals = 0
+    exponent = 0
+    whole = True
+    if p < end and buffer[p] == _POINT:
+        whole = False
+        p += 1
+        point = p
+        while _is_digit(buffer, p, end):
+            mantissa = mantissa * np.uint64(10) + np.uint64(buffer[p] - _ZERO)
+            p += 1
+        decimals = p - point
+        if decimals == 0:
+            return BAD, p, 0, 0.0
+    if p < end and (buffer[p] | 32) == 101:
+        whole = False
+        p += 1
+        down = p < end and buffer[p] == _MINUS
+        if p < end and (buffer[p] == _MINUS or buffer[p] == _PLUS):
+            p += 1
+        if not _is_digit(buffer, p, end):
+            return BAD, p, 0, 0.0
+        while _is_digit(buffer, p, end):
+            exponent = min(exponent * 10 + np.int64(buffer[p] - _ZERO), 10_000)
+            p += 1
+        if down:
+            exponent = -exponent
+    if whole:
+        if digits > 19 or mantissa > _INT64_MAX:
+            return BAD, p, 0, 0.0
+        integer = np.int64(mantissa)
+        return INTEGER, p, -integer if negative else integer, 0.0
+    power = exponent - decimals
+    if digits + decimals <= 19 and mantissa <= _LARGEST_EXACT and -22 <= power <= 22:
+        # Both factors are exact, so the one rounding is the right one (Clinger 1990).
+        number = np.float64(mantissa)
+        number = number / _POWERS[-power] if power < 0 else number * _POWERS[power]
+        return DECIMAL, p, 0, -number if negative else number
+    if digits + exponent > 300 or power < -300:
+        return BAD, p, 0, 0.0  # near the ends of what a float64 can hold
+    return LONG_DECIMAL, p, start, 0.0
+
+
+@njit(cache=True, nogil=True)
+def _is_word(buffer, p, end, word):
+    if p + word.size > end:
+        return False
+    for i in range(word.size):
+        if buffer[p + i] != word[i]:
+            return False
+    return True
+
+
+@njit(inline="always")
+def _value(buffer, p, end):
+    """(type, place after it, first word, second word, float) of the value that starts here."""
+    if p >= end:
+        return BAD, p, 0, 0, 0.0
+    c = buffer[p]
+    if c == _QUOTE:
+        quote = _string_end(buffer, p + 1, end)
+        return (BAD, p, 0, 0, 0.0) if quote < 0 else (TEXT, quote + 1, p + 1, quote, 0.0)
+    if c == _MINUS or _ZERO <= c <= _NINE:
+        kind, after, first, number = _number(buffer, p, end)
+        return kind, after, first, after if kind == LONG_DECIMAL else 0, number
+    if c == 116 and _is_word(buffer, p, end, _TRUE):
+        return TEXT, p + 4, p, p + 4, 0.0
+    if c == 102 and _is_word(buffer, p, end, _FALSE):
+        return TEXT, p + 5, p, p + 5, 0.0
+    if c == 110 and _is_word(buffer, p, end, _NULL):
+        return NOTHING, p + 4, 0, 0, 0.0
+    return BAD, p, 0, 0, 0.0
+
+
+@njit(inline="always")
+def _same_name(buffer, start, end, names, name_offsets, name):
+    """Whether that name and its closing quote stand at `start`."""
+    at = name_offsets[name]
+    size = name_offsets[name + 1] - at
+    if start + size > end:
+        return False
+    i = 0
+    while i < size and start + i + 8 <= buffer.size:
+        differing = _word(buffer, start + i) ^ _word(names, at + i)
+        if size - i < 8:
+            differing &= (np.uint64(1) << np.uint64(8 * (size - i))) - np.uint64(1)
+        if differing:
+            return False
+        i += 8
+    while i < size:
+        if buffer[start + i] != names[at + i]:
+            return False
+        i += 1
+    return True
+
+
+@njit(cache=True, nogil=True)
+def name_number(buffer, start, end, names, name_offsets, counts, table):
+    """The number of the name buffer[start:end]; a new name is put in. A quote follows it.
+
+    Names are kept with their quote; behind the last one there is room for eight bytes more.
+    """
+    h = np.uint64(14695981039346656037)
+    for p in range(start, end):
+        h = (h ^ np.uint64(buffer[p])) * np.uint64(1099511628211)
+    mask = table.size - 1
+    slot = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
+    while table[slot] >= 0:
+        name = table[slot]
+        if name_offsets[name + 1] - name_offsets[name] == end - start + 1 and _same_name(
+            buffer, start, end + 1, names, name_offsets, name
+        ):
+            return name
+        slot = (slot + 1) & mask
+    name = counts[0]
+    at = name_offsets[name]
+    for i in range(end - start + 1):
+        names[at + i] = buffer[start + i]
+    name_offsets[name + 1] = at + end - start + 1
+    table[slot] = name
+    counts[0] = name + 1
+    return name
+
+
+@njit(inline="always")
+def _row(
+    buffer, p, end, row, entry, longest_name, most_fields, time_range,
+    names, name_offsets, counts, table, follows, seen,
+    entry_fields, entry_types, entry_words, entry_floats, spans, times,
+):  # fmt: skip
+    """Scan one tuple: the next free entry, or -1 if the row is not in the subset."""
+    spans[1, row] = 0
+    spans[3, row] = 0
+    first_entry = entry
+    inside = False  # of `values`
+    has_values = False
+    fields = 0
+    last = 0
+    stamp = 2 * row + 1
+    if p >= end or buffer[p] != _OPEN:
+        return -1
+    p += 1
+    while True:
+        p = _skip_blanks(buffer, p, end)
+        if p >= end or buffer[p] != _QUOTE:
+            return -1
+        p += 1
+        # Machines write the same names in the same order: guess before looking up.
+        name = follows[last]
+        if name >= 0 and _same_name(buffer, p, end, names, name_offsets, name):
+            p += name_offsets[name + 1] - name_offsets[name]
+        else:
+            quote = _string_end(buffer, p, end)
+            if quote < 0 or quote - p > longest_name:
+                return -1
+            name = name_number(buffer, p, quote, names, name_offsets, counts, table)
+            follows[last] = name
+            p = quote + 1
+        last = name + 1
+        if seen[name] == stamp:
+            return -1
+        seen[name] = stamp
+        p = _skip_blanks(buffer, p, end)
+        if p >= end or buffer[p] != _COLON:
+            return -1
+        p = _skip_blanks(buffer, p + 1, end)
+        if name == VALUES and not inside:
+            if p >= end or buffer[p] != _OPEN:
+                return -1
+            # With `values`, what stands beside it is no field.
+            entry = first_entry
+            fields = 0
+            inside = True
+            has_values = True
+            stamp += 1
+            p = _skip_blanks(buffer, p + 1, end)
+            if p < end and buffer[p] == _QUOTE:
+                continue
+        else:
+            kind, p, first, second, number = _value(buffer, p, end)
+            if kind == BAD:
+                return -1
+            if inside or name >= RESERVED:
+                fields += 1
+                if fields > most_fields:
+                    return -1
+                if kind != NOTHING and inside == has_values:
+                    entry_fields[entry] = name
+                    entry_types[entry] = kind
+                    entry_words[entry, 0] = first
+                    entry_words[entry, 1] = second
+                    if kind == DECIMAL:
+                        entry_floats[entry, 0] = number
+                    entry += 1
+            elif name == TIME:
+                if kind == INTEGER and time_range[0] <= first <= time_range[1]:
+                    times[row] = first
+                elif kind != NOTHING:
+                    return -1
+            else:
+                # Only texts: a number as a stream's name is rare enough for the other reader.
+                place = 0 if name <= DATASET_KEY else 2
+                if kind != TEXT or buffer[first - 1] != _QUOTE or spans[place + 1, row] != 0:
+                    return -1
+                if second == first or second - first > longest_name:
+                    return -1
+                spans[place, row] = first
+                spans[place + 1, row] = second
+        while True:
+            p = _skip_blanks(buffer, p, end)
+            if p >= end:
+                return -1
+            if buffer[p] == _COMMA:
+                p += 1
+                break
+            if buffer[p] != _CLOSE:
+                return -1
+            p += 1
+            if not inside:
+                complete = spans[1, row] != 0 and spans[3, row] != 0 and (has_values or fields > 0)
+                return entry if complete and p == end else -1
+            inside = False
+            stamp -= 1
+
+
+@njit(cache=True, nogil=True)
+def scan(
+    buffer, row_starts, row_ends, first_row, row, last_row, entry,
+    most_cells, longest_row, longest_name, most_fields, time_range,
+    names, name_offsets, counts, table, follows, seen,
+    entry_fields, entry_types, entry_words, entry_floats,
+    row_entries, taken, spans, times,
+):  # fmt: skip
+    """Scan on from `row`, in the segment that begins at first_row.
+
+    Returns whether it stopped for want of room for entries, the first row not scanned, and the
+    next free entry. Rows are without blanks around them. taken[row] says whether the row was in
+    the subset; its entries are row_entries[row, 0] to row_entries[row, 1]; spans[:, row] holds
+    start and end of data set and of stream; times[row] is left alone where the tuple has no time.
+    A segment ends when its fields times its rows pass `most_cells`, or its fields `most_fields`.
+    """
+    while row < last_row:
+        known = counts[0] - RESERVED
+        if known > most_fields or (row - first_row) * (known + 1) > most_cells:
+            break
+        if entry + 2 * most_fields + 2 > entry_fields.size:
+            return True, row, entry
+        after = -1
+        if row_ends[row] - row_starts[row] <= longest_row:
+            after = _row(
+                buffer, row_starts[row], row_ends[row], row, entry, longest_name, most_fields,
+                time_range, names, name_offsets, counts, table, follows, seen,
+                entry_fields, entry_types, entry_words, entry_floats, spans, times,
+            )  # fmt: skip
+        taken[row] = after >= 0
+        row_entries[row, 0] = entry
+        entry = max(entry, after)
+        row_entries[row, 1] = entry
+        row += 1
+    return False, row, entry

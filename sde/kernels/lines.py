@@ -1,0 +1,86 @@
+"""Where the lines of many messages begin and end."""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_NEWLINE = 10
+_CLOSE = 125
+_ONES = np.uint64(0x0101010101010101)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_NEWLINES = _ONES * np.uint64(_NEWLINE)
+
+
+@intrinsic
+def _word(typing, buffer, at):
+    """The eight bytes at buffer[at:]. No check, no wrapping round."""
+
+    def generate(context, builder, signature, args):
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        place = builder.gep(array.data, [args[1]])
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(buffer, types.int64), generate
+
+
+@njit(inline="always")
+def _line_end(buffer, p, end):
+    """The place of the next newline, or the end."""
+    while p + 8 <= end:
+        differing = _word(buffer, p) ^ _NEWLINES
+        if (differing - _ONES) & ~differing & _HIGH_BITS:
+            break
+        p += 8
+    while p < end and buffer[p] != _NEWLINE:
+        p += 1
+    return p
+
+
+@njit(inline="always")
+def _is_blank(byte):
+    return byte == 32 or byte == 13 or byte == 9 or byte == _NEWLINE
+
+
+@njit(cache=True, nogil=True)
+def open_first_lines(buffer, starts, ends, is_open):
+    """is_open[i]: message i has several lines, and the first that is not blank ends without }."""
+    for i in range(starts.size):
+        p = starts[i]
+        while p < ends[i] and _is_blank(buffer[p]):
+            p += 1
+        line_end = _line_end(buffer, p, ends[i])
+        last = line_end
+        while last > p and _is_blank(buffer[last - 1]):
+            last -= 1
+        is_open[i] = line_end < ends[i] and buffer[last - 1] != _CLOSE
+
+
+@njit(cache=True, nogil=True)
+def split_lines(buffer, starts, ends, is_one, row_starts, row_ends, row_messages, row_lines):
+    """Every line that is not blank, without the blanks around it; how many there are.
+
+    A message that is one is not split, though there are newlines in it.
+    """
+    rows = 0
+    for i in range(starts.size):
+        line_start = starts[i]
+        line = 0
+        while line_start < ends[i]:
+            line_end = ends[i] if is_one[i] else _line_end(buffer, line_start, ends[i])
+            first = line_start
+            last = line_end
+            while first < last and _is_blank(buffer[first]):
+                first += 1
+            while last > first and _is_blank(buffer[last - 1]):
+                last -= 1
+            if first < last:
+                row_starts[rows] = first
+                row_ends[rows] = last
+                row_messages[rows] = i
+                row_lines[rows] = line
+                rows += 1
+            line_start = line_end + 1
+            line += 1
+    return rows

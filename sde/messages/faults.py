@@ -1,0 +1,49 @@
+"""Faults: what was wrong, said so that the sender can mend it. The list of codes is closed."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+
+class Code(enum.StrEnum):
+    BAD_ENCODING = "bad_encoding"  # not UTF-8
+    BAD_JSON = "bad_json"  # not a JSON object
+    BAD_FRAME = "bad_frame"  # an Arrow frame that cannot be read
+    BAD_TUPLE = "bad_tuple"  # a data tuple without data set, stream or values
+    BAD_REQUEST = "bad_request"  # a field of a request is missing or of the wrong type
+    TOO_LARGE = "too_large"  # a message, a tuple or a reply beyond a limit
+    UNKNOWN_OP = "unknown_op"
+    UNKNOWN_KIND = "unknown_kind"
+    UNKNOWN_SYNOPSIS = "unknown_synopsis"
+    UNKNOWN_STREAM = "unknown_stream"
+    SYNOPSIS_EXISTS = "synopsis_exists"  # the uid is taken by another definition
+    BAD_PARAMETER = "bad_parameter"
+    BAD_QUERY = "bad_query"
+    NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
+    LIMIT_EXCEEDED = "limit_exceeded"
+    OFFSETS_LOST = "offsets_lost"  # the broker deleted messages before they were read
+    INCOMPLETE = "incomplete"  # not every shard answered
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why something was refused; `field` names the part of the message that was wrong."""
+
+    code: Code
+    message: str
+    field: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        named = {"field": self.field} if self.field else {}
+        return {"status": "error", "code": str(self.code), "message": self.message, **named}
+
+
+class Refusal(Exception):
+    """Raised inside a stage to leave with a fault; never leaves the stage."""
+
+    def __init__(self, code: Code, message: str, field: str = "") -> None:
+        super().__init__(code, message, field)
+        self.fault = Fault(code, message, field)

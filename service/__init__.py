@@ -1,0 +1,1 @@
+"""The wiring: Spark, Kafka, the embedded broker. The only package that knows all of them."""

@@ -1,0 +1,73 @@
+"""`python -m service`, or `sde serve`: run an engine until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+from types import FrameType
+
+from service.engine import Engine
+from service.settings import Settings, SettingsError, load
+from service.startup_errors import StartupError
+
+
+def main() -> int:
+    flags = vars(_parser().parse_args())
+    config = flags.pop("config")
+    flags["kafka"] = dict(pair.split("=", 1) for pair in flags.pop("kafka") or ()) or None
+    try:
+        settings = load(config, flags, os.environ)
+    except SettingsError as error:
+        print(f"sde serve: {error}", file=sys.stderr)
+        return 2
+    wanted = _Wanted()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, wanted.stop)
+    try:
+        with Engine(settings, say) as engine:
+            while wanted.running:
+                engine.check()
+                time.sleep(0.2)
+            say("finishing the running batch")
+        say("stopped")
+    except StartupError as error:
+        print(f"sde serve: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+class _Wanted:
+    """Whether the engine is to run; the first signal asks it to end."""
+
+    running = True
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        self.running = False
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "sde serve", description="Run a Synopses Data Engine until Ctrl-C or SIGTERM."
+    )
+    parser.add_argument("--config", type=Path, help="TOML file with these settings")
+    for one in fields(Settings):
+        flag = f"--{one.name.replace('_', '-')}"
+        text = one.metadata["help"]
+        if one.name == "kafka":
+            parser.add_argument("-X", "--kafka", action="append", metavar="NAME=VALUE", help=text)
+        elif one.name != "topics":
+            parser.add_argument(flag, help=text)
+    return parser
+
+
+def say(text: str) -> None:
+    print(f"sde: {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Spark adapter for sde.stages.ingest: Kafka messages in, rows for the shards out.
+
+Decoding happens in the task that fetches a range, so raw messages never enter the JVM. There are
+two sources: data, whose batches follow a target duration, and control (requests), never limited,
+so that a question does not wait behind a million tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader
+from pyspark.sql.types import StructType
+
+from sde.decoding import Limits, Messages
+from sde.framing import pack
+from sde.messages import Code, Fault, dead_letter
+from sde.stages.ingest import Ingest
+from service.kafka.retention import Lost
+from service.kafka.source import KafkaReader, ReaderOptions
+from service.rows import (
+    BLOCK,
+    LETTERS,
+    REQUESTS,
+    ROUTED,
+    ROUTED_ARROW,
+    Routed,
+    record_batch,
+    spread_keys,
+)
+
+
+class _IngestReader(KafkaReader):
+    def __init__(self, options: ReaderOptions, shards: int) -> None:
+        super().__init__(options)
+        self._shards = shards
+
+    def _ingest(self) -> Ingest:
+        return Ingest(self._shards, Limits())
+
+    def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:
+        """Dead letters go through one shard, which counts them."""
+        offset = letters[0]["offset"]
+        assert isinstance(offset, int)
+        key = spread_keys(self._shards)[offset % self._shards]
+        return Routed(key, LETTERS, topic, partition, offset, orjson.dumps(letters))
+
+    def lost(self, lost: Lost) -> Iterator[pa.RecordBatch]:
+        reason = f"{lost.count} messages were deleted by the broker before they were read"
+        fault = Fault(Code.OFFSETS_LOST, reason)
+        letter = dead_letter(lost.topic, lost.partition, lost.first, 0, fault, b"")
+        yield record_batch([self._letters(lost.topic, lost.partition, [letter])], ROUTED_ARROW)
+
+
+class TupleReader(_IngestReader):
+    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        decoded = self._ingest().on_data(messages)
+        keys = spread_keys(self._shards)
+        topic, partition = messages.topic, messages.partition
+        rows = [
+            Routed(keys[b.shard], BLOCK, topic, partition, b.base, b.to_bytes())
+            for b in decoded.blocks
+        ]
+        if decoded.letters:
+            rows.append(self._letters(topic, partition, decoded.letters))
+        for row in rows:  # one at a time: a block may have many megabytes
+            yield record_batch([row], ROUTED_ARROW)
+
+
+class RequestReader(_IngestReader):
+    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        arrived = self._ingest().on_requests(messages)
+        body = pack([orjson.dumps(one.as_json()) for one in arrived])
+        topic, partition, offset = messages.topic, messages.partition, int(messages.offsets[0])
+        rows = [
+            Routed(key, REQUESTS, topic, partition, offset, body)
+            for key in spread_keys(self._shards)
+        ]
+        yield record_batch(rows, ROUTED_ARROW)
+
+
+class _IngestSource(DataSource):
+    """Options: `reader` (ReaderOptions as JSON) and `shards`."""
+
+    reader_class: type[_IngestReader]
+
+    def schema(self) -> str:
+        return ROUTED
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        options = ReaderOptions.from_json(self.options["reader"])
+        return self.reader_class(options, int(self.options["shards"]))
+
+
+class TupleSource(_IngestSource):
+    reader_class = TupleReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "sde_tuples"
+
+
+class RequestSource(_IngestSource):
+    reader_class = RequestReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "sde_requests"

@@ -1,0 +1,56 @@
+"""Errors of reading from and writing to Kafka.
+
+* KafkaFailure
+  - OffsetsLost       retention deleted messages that were still to be read
+  - LogTooShort       the log ends before an offset already read: the topic was made anew
+  - BrokerSilent      the broker gave no answer for as long as we are willing to wait
+  - FetchFailed       the broker answered with an error that waiting does not cure
+  - WriteFailed       replies could not be written
+"""
+
+from __future__ import annotations
+
+
+class KafkaFailure(Exception):
+    """Base class; catch this to catch everything raised in `service.kafka`."""
+
+
+class OffsetsLost(KafkaFailure):
+    def __init__(self, topic: str, partition: int, wanted: int, earliest: int) -> None:
+        super().__init__(topic, partition, wanted, earliest)  # all four, so it survives pickle
+        self.topic, self.partition = topic, partition
+        self.wanted, self.earliest = wanted, earliest
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic!r}, partition {self.partition}: offset {self.wanted} is to be read "
+            f"next, but retention has deleted everything before offset {self.earliest}. "
+            f"Set on_lost to 'continue' to go on from offset {self.earliest} without the lost part."
+        )
+
+
+class LogTooShort(KafkaFailure):
+    def __init__(self, topic: str, partition: int, wanted: int, latest: int) -> None:
+        super().__init__(topic, partition, wanted, latest)
+        self.topic, self.partition = topic, partition
+        self.wanted, self.latest = wanted, latest
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic!r}, partition {self.partition}: everything before offset "
+            f"{self.wanted} was already read, but the log ends at offset {self.latest}. "
+            "Was the topic deleted and created again? "
+            "Set on_lost to 'continue' to read the new log from its beginning."
+        )
+
+
+class BrokerSilent(KafkaFailure):
+    pass
+
+
+class FetchFailed(KafkaFailure):
+    pass
+
+
+class WriteFailed(KafkaFailure):
+    pass

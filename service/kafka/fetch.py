@@ -1,0 +1,74 @@
+"""All messages of one range of offsets, as arrays."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterator
+
+from sde.decoding import Messages
+from service.kafka import librdkafka
+from service.kafka.bulk import BulkConsumer
+from service.kafka.config import Settings, consumer_config, identity
+from service.kafka.cursor import Cursor
+from service.kafka.plain import PlainConsumer
+
+MAX_BYTES = 32 << 20
+MAX_MESSAGES = 250_000
+PATIENCE_SECONDS = 60.0
+
+_Way = type[BulkConsumer] | type[PlainConsumer]
+# Consumers not in use, per process (a forked one must not use its parent's), way and settings.
+# A connection and its metadata cost tens of milliseconds; a new assignment next to nothing.
+_idle: dict[tuple[int, _Way, str], list[BulkConsumer | PlainConsumer]] = {}
+
+
+def best_way() -> _Way:
+    return PlainConsumer if librdkafka.library() is None else BulkConsumer
+
+
+def fetch(
+    settings: Settings,
+    topic: str,
+    partition: int,
+    start: int,
+    end: int,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_messages: int = MAX_MESSAGES,
+    patience: float = PATIENCE_SECONDS,
+    way: _Way | None = None,
+) -> Iterator[Messages]:
+    """The committed messages with start <= offset < end, in order, in chunks.
+
+    A chunk has at most `max_bytes` and `max_messages`, unless one message alone has more. `end`
+    must not lie beyond the last stable offset. Offsets without a message (control records, aborted
+    transactions, compaction) are passed over. While the broker is away the fetch waits, for
+    `patience` seconds without progress; then, and for everything else that keeps a message
+    from being delivered, it raises a KafkaFailure.
+    """
+    cursor = Cursor(settings, topic, partition, start, end, patience)
+    if cursor.done:
+        return
+    way = way or best_way()
+    config = consumer_config(settings)
+    idle = _idle.setdefault((os.getpid(), way, identity(config)), [])
+    # Taken out while in use: two fetches that run in turns never share an assignment.
+    consumer = idle.pop() if idle else way(config)
+    try:
+        yield from consumer.read(cursor, max_bytes, max_messages)
+    except Exception:
+        consumer.close()
+        raise
+    except GeneratorExit:
+        idle.append(consumer)
+        raise
+    idle.append(consumer)
+
+
+@atexit.register
+def close_idle() -> None:
+    """librdkafka's threads must be gone before the interpreter's memory is."""
+    for (process, *_), consumers in _idle.items():
+        while process == os.getpid() and consumers:
+            consumers.pop().close()

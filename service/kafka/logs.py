@@ -1,0 +1,154 @@
+"""What the broker knows about topics: their partitions, and where each log starts and ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from service.kafka.config import Settings, admin_config, identity
+from service.kafka.errors import BrokerSilent, FetchFailed
+from service.kafka.offsets import Key, Offsets
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+_REQUEST_SECONDS = 5.0
+_BACKOFF_SECONDS = 0.1
+_EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+# Errors that pass by themselves: the broker restarts, a leader moves, metadata is behind.
+TRANSIENT = {
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._RESOLVE,
+    KafkaError._TIMED_OUT,
+    KafkaError._TIMED_OUT_QUEUE,
+    KafkaError._TRANSPORT,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._WAIT_CACHE,
+    KafkaError._WAIT_COORD,
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NETWORK_EXCEPTION,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.UNSTABLE_OFFSET_COMMIT,
+}
+
+_admins: dict[tuple[int, str], AdminClient] = {}
+
+
+def admin(settings: Settings) -> AdminClient:
+    """One client per process and configuration (a forked process must not use its parent's)."""
+    config = admin_config(settings)
+    key = (os.getpid(), identity(config))
+    if key not in _admins:
+        _admins[key] = AdminClient(config)
+    return _admins[key]
+
+
+class LogEnds:
+    """Starts and ends of the logs of a list of topics.
+
+    A topic that does not exist (yet) counts as empty. Partitions are looked for again every
+    `discover_seconds`, so that topics and partitions added later are found.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        topics: Iterable[str],
+        patience: float,
+        discover_seconds: float = 5.0,
+    ) -> None:
+        self._settings, self._topics = settings, sorted(set(topics))
+        self._patience, self._discover_seconds = patience, discover_seconds
+        self._partitions: list[Key] = []
+        self._discovered = float("-inf")
+
+    def partitions(self) -> list[Key]:
+        now = time.monotonic()
+        if now - self._discovered >= self._discover_seconds:
+            self._partitions = self._patiently(self._discover)
+            self._discovered = now
+        return self._partitions
+
+    def ends(self) -> Offsets:
+        """Last stable offsets: what a reader of committed messages can get to."""
+        return self._offsets(self.partitions(), _LATEST, IsolationLevel.READ_COMMITTED)
+
+    def starts(self, partitions: Iterable[Key]) -> Offsets:
+        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_COMMITTED)
+
+    def high_watermarks(self, partitions: Iterable[Key]) -> Offsets:
+        """Ends that count transactions still open."""
+        return self._offsets(partitions, _LATEST, IsolationLevel.READ_UNCOMMITTED)
+
+    def _offsets(
+        self, partitions: Iterable[Key], spec: OffsetSpec, isolation: IsolationLevel
+    ) -> Offsets:
+        asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}
+        if not asked:
+            return {}
+
+        def ask() -> Offsets:
+            futures = admin(self._settings).list_offsets(
+                asked, isolation_level=isolation, request_timeout=_REQUEST_SECONDS
+            )
+            return {(at.topic, at.partition): f.result().offset for at, f in futures.items()}
+
+        return self._patiently(ask)
+
+    def _discover(self) -> list[Key]:
+        found: list[Key] = []
+        futures = admin(self._settings).describe_topics(
+            TopicCollection(self._topics), request_timeout=_REQUEST_SECONDS
+        )
+        for topic, future in futures.items():
+            try:
+                found += [(topic, partition.id) for partition in future.result().partitions]
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+        return sorted(found)
+
+    def _patiently(self, ask: Callable[[], _Result]) -> _Result:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return ask()
+            except KafkaException as exception:
+                error: KafkaError = exception.args[0]
+                if error.code() not in TRANSIENT:
+                    raise FetchFailed(
+                        f"Topics {self._topics}: the broker does not tell their offsets: "
+                        f"{error.str()}."
+                    ) from exception
+                if time.monotonic() > deadline:
+                    raise BrokerSilent(
+                        f"Topics {self._topics}: the broker did not tell their offsets for "
+                        f"{self._patience:g} s ({error.str()})."
+                    ) from exception
+                _log.warning("topics %s: %s; asking again", self._topics, error.str())
+                time.sleep(_BACKOFF_SECONDS)

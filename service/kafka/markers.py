@@ -1,0 +1,59 @@
+"""Which batch of a query was written last: markers in a compacted topic.
+
+A marker is written in the transaction of the replies it stands for, so the two are there together
+or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+
+from service.kafka.config import Settings
+from service.kafka.fetch import fetch
+from service.kafka.logs import LogEnds
+from service.topics import TopicSpec, ensure_topics
+
+_FIRST_LOOK = 1000
+_TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
+NOTHING_WRITTEN = -1
+
+
+def marker(query: str, batch: int) -> bytes:
+    return json.dumps({"query": query, "batch": batch}).encode()
+
+
+def ensure_topic(settings: Settings, topic: str, patience: float) -> None:
+    """Creates the topic of the markers if there is none: one partition, compacted."""
+    if not LogEnds(settings, [topic], patience).partitions():  # waits for a broker that is away
+        ensure_topics(settings, [TopicSpec(topic, partitions=1, config=_TOPIC_CONFIG)])
+
+
+def last_batch(settings: Settings, topic: str, query: str, patience: float) -> int:
+    """The largest batch id with a committed marker of the query, or NOTHING_WRITTEN.
+
+    Reads to the high watermark, not to the last stable offset: an open transaction of another
+    query must not hide a marker that lies behind it. The fetch waits until it is decided.
+    """
+    key = (topic, 0)
+    logs = LogEnds(settings, [topic], patience)
+    first, end = logs.starts([key])[key], logs.high_watermarks([key])[key]
+    look = _FIRST_LOOK
+    while end > first:  # backwards: the marker is nearly always among the last
+        start = max(first, end - look)
+        found = _largest(settings, topic, query, start, end, patience)
+        if found != NOTHING_WRITTEN:
+            return found
+        end, look = start, look * 10
+    return NOTHING_WRITTEN
+
+
+def _largest(
+    settings: Settings, topic: str, query: str, start: int, end: int, patience: float
+) -> int:
+    found = NOTHING_WRITTEN
+    for messages in fetch(settings, topic, 0, start, end, patience=patience):
+        for i in range(len(messages)):
+            said = json.loads(messages.payload(i))
+            if said["query"] == query:
+                found = max(found, said["batch"])
+    return found

@@ -1,0 +1,117 @@
+"""A Spark streaming sink that writes rows (topic, key, value) to Kafka exactly once.
+
+How it runs (pyspark 4.3.0): `write` runs in the tasks; what it returns is pickled, travels as one
+binary value to the JVM's driver, counts there towards `spark.driver.maxResultSize` (1 GB for all
+tasks of a batch), and comes to `commit` in a Python process beside the driver. A new writer is
+made in that process for each batch, but the process is reused (`spark.python.worker.reuse`) until
+it has been idle for a minute: so the producer is kept in the module, not in the writer. After a
+crash Spark may run a batch again and call `commit` a second time with its id, from a new process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from service.kafka.config import Config
+from service.kafka.fetch import PATIENCE_SECONDS
+from service.kafka.transactions import BatchWriter, Row, TooLarge
+
+OPTION = "sink"
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """Everything the sink needs; travels as one JSON text in the Spark option `sink`.
+
+    `query` names the checkpoint: the producers of all its runs have it as their transactional
+    id, and its batch ids are counted under it. A new checkpoint counts from 0 again, so it needs a
+    new name, else its first batches are taken for repeats.
+    """
+
+    kafka: Config  # librdkafka settings
+    query: str
+    markers: str = "sde.commits"  # the topic that tells which batch was written last
+    patience: float = PATIENCE_SECONDS  # how long to wait for a broker that is away
+    task_bytes: int = 64 << 20  # one task's rows together; beyond it they count as too large
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> SinkOptions:
+        return cls(**json.loads(text))
+
+
+_writers: dict[tuple[int, str], BatchWriter] = {}
+
+
+def batch_writer(options: SinkOptions) -> BatchWriter:
+    """One per process and query."""
+    key = (os.getpid(), options.to_json())
+    if key not in _writers:
+        _writers[key] = BatchWriter(options.kafka, options.query, options.markers, options.patience)
+    return _writers[key]
+
+
+class KafkaSink(DataSource):
+    """Use it with .format("kafka_sink").option("sink", SinkOptions(...).to_json())."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_sink"
+
+    def schema(self) -> str:
+        return "topic string, key string, value binary"
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+        return KafkaWriter(SinkOptions.from_json(self.options[OPTION]), self.too_large)
+
+    @staticmethod
+    def too_large(row: Row) -> Row | None:
+        """What to write in place of a row that is too large for Kafka. None: nothing."""
+        fault = {
+            "status": "error",
+            "code": "reply_too_large",
+            "message": f"the reply has {len(row.value)} bytes, more than its topic takes",
+        }
+        return row._replace(value=json.dumps(fault).encode())
+
+
+@dataclass(frozen=True)
+class Rows(WriterCommitMessage):
+    """What one task has to write."""
+
+    rows: list[Row]
+
+
+class KafkaWriter(DataSourceStreamArrowWriter):
+    def __init__(self, options: SinkOptions, too_large: TooLarge) -> None:
+        self._options, self._too_large = options, too_large
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Rows:
+        rows: list[Row] = []
+        size = 0
+        for batch in iterator:
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                full = Row(*values)
+                fits = size + len(full.value) <= self._options.task_bytes
+                row = full if fits else self._too_large(full)
+                if row is not None:
+                    size += len(row.value)
+                    rows.append(row)
+        return Rows(rows)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        rows = [row for message in messages if isinstance(message, Rows) for row in message.rows]
+        if rows:
+            batch_writer(self._options).write(batchId, rows, self._too_large)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """Nothing to undo: nothing is written before commit."""

@@ -1,0 +1,201 @@
+"""A Spark streaming source of Kafka messages, without the JVM in between.
+
+Where the methods run (pyspark 4.3.0): Spark starts one Python process per source and running
+query and makes one reader in it; `initialOffset`, `latestOffset`, `partitions`, `commit` and `stop`
+are called on that one object until the query ends. So the driver side may keep state: here the
+pace and the admin client. Nothing of it survives a restart of the query. `read` runs in the
+executors' worker processes, on a copy of another, never used reader, pickled once per query: it
+sees only what the constructor set. The workers are reused, so consumers are cached there per
+process (`fetch`).
+
+Admission control: because `latestOffset` takes (start, limit), Spark asks it before every batch
+how far the batch may go, with the limit `getDefaultReadLimit` gave (or all, for triggers that
+must read all). It is polled every few milliseconds while nothing comes. Returned offsets go into
+the checkpoint before the batch runs; after a crash `partitions` gets the same range again, without
+`latestOffset` being asked first. Offsets are compared as JSON text.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
+
+from sde.decoding import Messages
+from service.kafka.config import Config
+from service.kafka.errors import LogTooShort, OffsetsLost
+from service.kafka.fetch import PATIENCE_SECONDS, fetch
+from service.kafka.logs import LogEnds
+from service.kafka.offsets import Offsets, OffsetsJson, admit, from_json, to_json
+from service.kafka.pace import Pace
+from service.kafka.retention import Lost, OnLost, checked_on_lost, lost_part
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReaderOptions:
+    """Everything a reader needs; travels as one JSON text in a Spark option."""
+
+    kafka: Config  # librdkafka settings
+    topics: list[str]
+    on_lost: OnLost = "stop"
+    stop_file: str = ""  # while this file exists no new batch is admitted
+    target_seconds: float | None = None  # how long a batch should take; None: no limit on batches
+    first_budget: int = 10_000  # messages of the first batch
+    smallest_budget: int = 100
+    largest_budget: int = 5_000_000
+    patience: float = PATIENCE_SECONDS  # how long to wait for a broker that is away
+    discover_seconds: float = 5.0  # how often to look for new topics and partitions
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> ReaderOptions:
+        options = cls(**json.loads(text))
+        checked_on_lost(options.on_lost)
+        return options
+
+
+class KafkaRange(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, topic: str, partition: int, start: int, end: int, lost: Lost | None) -> None:
+        self.topic, self.partition = topic, partition
+        self.start, self.end, self.lost = start, end, lost
+
+
+class KafkaReader(DataSourceStreamReader):
+    """Reads topics; a subclass says what blocks the messages become."""
+
+    def __init__(self, options: ReaderOptions) -> None:
+        self._options = options
+        self._logs = LogEnds(
+            options.kafka, options.topics, options.patience, options.discover_seconds
+        )
+        self._pace: Pace | None = None
+        if options.target_seconds is not None:
+            self._pace = Pace(
+                options.target_seconds,
+                options.first_budget,
+                options.smallest_budget,
+                options.largest_budget,
+            )
+        self._admitted = 0
+        self._admitted_at = 0.0
+        self._latest: Offsets = {}
+
+    @abstractmethod
+    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        """The record batches of one chunk, in its order. Runs in a task."""
+
+    def lost(self, lost: Lost) -> Iterator[pa.RecordBatch]:
+        """The record batches that report lost offsets. Runs in a task; by default there are none.
+
+        Called where the lost messages would have come, if `on_lost` is "continue".
+        """
+        return iter(())
+
+    def initialOffset(self) -> OffsetsJson:
+        return to_json(self._logs.starts(self._logs.partitions()))
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        if self._pace is None:
+            return ReadAllAvailable()
+        return ReadMaxRows(self._options.largest_budget)
+
+    def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
+        self._learn_pace()
+        if self._options.stop_file and os.path.exists(self._options.stop_file):
+            return start
+        known = from_json(start)
+        self._latest = self._logs.ends()
+        ends = self._readable(known, self._latest)
+        reached = {**admit(known, ends, self._budget(limit)), **self._entered(known, self._latest)}
+        self._admitted = sum(reached[key] - known[key] for key in ends)
+        self._admitted_at = time.monotonic()
+        return start if reached == known else to_json(reached)
+
+    def reportLatestOffset(self) -> OffsetsJson | None:
+        """For Spark's metrics: as `latestOffset` saw it last, so it costs no request."""
+        return to_json(self._latest) if self._latest else None
+
+    def partitions(self, start: OffsetsJson, end: OffsetsJson) -> Sequence[InputPartition]:
+        begins = from_json(start)
+        wanted = {
+            key: (begins[key], stop)
+            for key, stop in sorted(from_json(end).items())
+            if key in begins and begins[key] < stop
+        }
+        earliest = self._logs.starts(wanted)
+        ranges: list[InputPartition] = []
+        for (topic, partition), (first, stop) in wanted.items():
+            lost = lost_part(
+                topic, partition, first, stop, earliest[topic, partition], self._options.on_lost
+            )
+            ranges.append(KafkaRange(topic, partition, lost.resumed if lost else first, stop, lost))
+        return ranges
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, KafkaRange)
+        topic, number, end = partition.topic, partition.partition, partition.end
+        position, lost = partition.start, partition.lost
+        while True:
+            if lost is not None:
+                _log.warning("offsets lost to retention: %s", lost)
+                yield from self.lost(lost)
+                position = lost.resumed
+            try:
+                for messages in fetch(
+                    self._options.kafka,
+                    topic,
+                    number,
+                    position,
+                    end,
+                    patience=self._options.patience,
+                ):
+                    position = int(messages.offsets[-1]) + 1
+                    yield from self.blocks(messages)
+                return
+            except OffsetsLost as error:  # since the batch was planned
+                lost = lost_part(
+                    topic, number, error.wanted, end, error.earliest, self._options.on_lost
+                )
+
+    def _learn_pace(self) -> None:
+        """The next question comes when the batch is over: its time is the time in between."""
+        if self._pace is not None and self._admitted:
+            self._pace.record(self._admitted, time.monotonic() - self._admitted_at)
+        self._admitted = 0
+
+    def _budget(self, limit: ReadLimit) -> int | None:
+        """All, when the trigger asks for all, whatever the pace."""
+        if self._pace is None or not isinstance(limit, ReadMaxRows):
+            return None
+        return min(limit.max_rows, self._pace.budget)
+
+    def _readable(self, known: Offsets, latest: Offsets) -> Offsets:
+        """Ends of the partitions that may be read on. (A deleted topic stays where it was.)"""
+        ends = {key: end for key, end in latest.items() if key in known}
+        for (topic, partition), end in list(ends.items()):
+            wanted = known[topic, partition]
+            if end < wanted:
+                if self._options.on_lost == "stop":
+                    raise LogTooShort(topic, partition, wanted, end)
+                del ends[topic, partition]
+        return ends
+
+    def _entered(self, known: Offsets, latest: Offsets) -> Offsets:
+        """Partitions that are new, or whose log was made anew, enter at their first offset and
+        are read from the next batch on: so every range has its start in the checkpoint."""
+        new = [key for key, end in latest.items() if key not in known or end < known[key]]
+        return self._logs.starts(new)

@@ -1,0 +1,38 @@
+"""What each batch did, one JSON line each, in the logs folder: for operators and measurements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+
+class ProgressLog:
+    """Call `follow` now and then; Spark remembers its last hundred batches."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last = -1
+
+    def follow(self, query: StreamingQuery) -> None:
+        new = [p for p in query.recentProgress if p["batchId"] > self._last]
+        if not new:
+            return
+        with self._path.open("a") as file:
+            for progress in new:
+                file.write(json.dumps(_line(progress)) + "\n")
+        self._last = new[-1]["batchId"]
+
+
+def _line(progress: Any) -> dict[str, Any]:
+    reached: dict[str, Any] = {}
+    for source in progress["sources"]:
+        reached |= json.loads(source["endOffset"] or "{}")
+    return {
+        "batch": progress["batchId"],
+        "at": progress["timestamp"],
+        "milliseconds": progress["durationMs"],
+        "offsets": reached,
+    }

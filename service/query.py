@@ -1,0 +1,148 @@
+"""The one streaming query: ingest, maintain, merge, from Kafka to Kafka.
+
+data topics ───┐
+               ├─> by shard ──> maintain ──> by bucket ──> merge ──> output, dead letters
+request topic ─┘
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from sde.limits import StateLimits
+from service.ingest_source import RequestSource, TupleSource
+from service.kafka.sink import KafkaSink, SinkOptions
+from service.kafka.source import ReaderOptions
+from service.maintain_processor import MaintainProcessor
+from service.merge_task import merge_task
+from service.rows import PARTIAL, WRITTEN
+from service.settings import Settings
+
+_STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+
+def start_spark(settings: Settings) -> SparkSession:
+    """A session with what the query needs; workers run this same interpreter."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    logs = settings.data_dir.absolute() / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    java_options = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()} -Dsde.logs={logs}"
+    options = {
+        "spark.driver.memory": settings.memory,
+        "spark.driver.extraJavaOptions": java_options,
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(settings.cores),
+        "spark.sql.streaming.stateStore.providerClass": _STATE_STORE,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are fat
+        "spark.sql.session.timeZone": "UTC",
+        "spark.python.worker.faulthandler.enabled": "true",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+    }
+    builder = SparkSession.builder.master(
+        settings.master or f"local[{settings.cores}, 4]"
+    )  # a task is tried four times
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    with _children_write_to(logs / "spark.out"):
+        spark = builder.appName(f"sde {settings.site}").getOrCreate()
+    for source in (TupleSource, RequestSource, KafkaSink):
+        spark.dataSource.register(source)
+    return spark
+
+
+@contextmanager
+def _children_write_to(path: Path) -> Iterator[None]:
+    """Processes started meanwhile have their output in a file: Spark's JVM and its workers.
+
+    PySpark offers no way to say where its JVM writes; it inherits what we have at that moment.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with open(path, "ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, held in enumerate(kept, 1):
+            os.dup2(held, number)
+            os.close(held)
+
+
+def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> StreamingQuery:
+    topics = settings.topics
+    data = ReaderOptions(
+        kafka=settings.kafka_config,
+        topics=list(topics.data),
+        on_lost=settings.on_lost,
+        stop_file=str(stop_file),
+        target_seconds=settings.batch_seconds,
+        largest_budget=settings.largest_batch,
+    )
+    control = ReaderOptions(
+        kafka=settings.kafka_config,
+        topics=[topics.requests],
+        on_lost=settings.on_lost,
+        stop_file=str(stop_file),
+    )
+    sink = SinkOptions(
+        kafka=settings.kafka_config, query=_query_name(settings), markers=topics.commits
+    )
+    buckets = settings.cores
+    processor = MaintainProcessor(
+        settings.arena_folder.absolute(),
+        settings.shards,
+        buckets,
+        StateLimits(),
+        settings.compact_factor,
+    )
+    merge = merge_task(settings.site, topics.output, topics.dead_letters)
+    return (
+        _read(spark, TupleSource.name(), data, settings)
+        .union(_read(spark, RequestSource.name(), control, settings))
+        .groupBy("shard_key")
+        .transformWithStateInPandas(processor, PARTIAL, "Append", "None")
+        .repartition(buckets, "bucket_key")
+        .mapInArrow(merge, WRITTEN)
+        .writeStream.format(KafkaSink.name())
+        .option("sink", sink.to_json())
+        .option("checkpointLocation", str(settings.checkpoint.absolute()))
+        .outputMode("append")
+        .start()
+    )
+
+
+def _read(
+    spark: SparkSession, source: str, options: ReaderOptions, settings: Settings
+) -> DataFrame:
+    return (
+        spark.readStream.format(source)
+        .option("reader", options.to_json())
+        .option("shards", str(settings.shards))
+        .load()
+    )
+
+
+def _query_name(settings: Settings) -> str:
+    """Lives and dies with the checkpoint: its batch numbers count under this name."""
+    path = settings.checkpoint / "sde-query-name"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"sde-{settings.site}-{uuid.uuid4().hex}")
+    return path.read_text()

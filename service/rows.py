@@ -1,0 +1,62 @@
+"""Rows that pass between the stages through Spark: few and fat, so that a row costs nothing.
+
+A row's key decides the task that gets it. Spark places a row by the hash of its key; keys are
+chosen here so that shards (and buckets of partials) spread evenly over the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import mmh3
+import pyarrow as pa
+
+BLOCK, REQUESTS, LETTERS, PARTIALS = "block", "requests", "letters", "partials"
+
+ROUTED = "shard_key int, what string, topic string, partition int, offset long, body binary"
+PARTIAL = "bucket_key int, what string, body binary"
+WRITTEN = "topic string, key string, value binary"
+
+ROUTED_ARROW = pa.schema(
+    [
+        ("shard_key", pa.int32()),
+        ("what", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("body", pa.binary()),
+    ]
+)
+WRITTEN_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.binary())])
+
+
+class Routed(NamedTuple):
+    shard_key: int
+    what: str
+    topic: str
+    partition: int
+    offset: int
+    body: bytes
+
+
+def record_batch(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True) if rows else [[] for _ in schema]
+    arrays = [pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@cache
+def spread_keys(count: int) -> tuple[int, ...]:
+    """For each of `count` places a key whose Spark hash modulo `count` is that place.
+
+    Spark hashes an int with MurmurHash3 x86 32, seed 42, over its four bytes.
+    """
+    found: dict[int, int] = {}
+    key = 0
+    while len(found) < count:
+        place = mmh3.hash(key.to_bytes(4, "little"), seed=42) % count
+        found.setdefault(place, key)
+        key += 1
+    return tuple(found[place] for place in range(count))

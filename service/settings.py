@@ -1,0 +1,127 @@
+"""Settings of the service: defaults, then a TOML file, then SDE_* variables, then flags."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from service.kafka.config import Config
+from service.kafka.retention import OnLost
+
+
+class SettingsError(Exception):
+    """A setting is unknown or has an impossible value; the message says which and what to do."""
+
+
+@dataclass(frozen=True)
+class Topics:
+    data: tuple[str, ...] = ("sde-data",)
+    requests: str = "sde-requests"
+    output: str = "sde-output"
+    dead_letters: str = "sde-dead-letters"
+    commits: str = "sde-commits"
+    data_partitions: int = 4  # of data topics the service creates
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `sde serve` can be told. Every field is a flag, a variable and a line of TOML."""
+
+    bootstrap_servers: str = field(
+        default="", metadata={"help": "Kafka to use; without it an embedded broker is started"}
+    )
+    kafka: Config = field(
+        default_factory=dict, metadata={"help": "further librdkafka settings (TLS, SASL, ...)"}
+    )
+    topics: Topics = field(default_factory=Topics, metadata={"help": "names of the topics"})
+    data_dir: Path = field(
+        default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}
+    )
+    arena_dir: Path | None = field(
+        default=None, metadata={"help": "folder of the memory-mapped state (default: in data_dir)"}
+    )
+    site: str = field(default="main", metadata={"help": "name of this engine in its replies"})
+    shards: int = field(
+        default=2 * (os.cpu_count() or 2),
+        metadata={"help": "units of state; fixed for the life of a checkpoint"},
+    )
+    cores: int = field(
+        default=os.cpu_count() or 2, metadata={"help": "cores Spark uses on this machine"}
+    )
+    master: str = field(default="", metadata={"help": "Spark master (default: local[cores])"})
+    batch_seconds: float = field(
+        default=1.0, metadata={"help": "how long a batch should take when there is much to read"}
+    )
+    largest_batch: int = field(default=3_000_000, metadata={"help": "messages of a batch at most"})
+    on_lost: OnLost = field(
+        default="stop",
+        metadata={"help": "offsets lost to retention: stop, or continue with a counted loss"},
+    )
+    compact_factor: float = field(
+        default=1.0, metadata={"help": "log size, as a multiple of the snapshot, that compacts"}
+    )
+    memory: str = field(default="2g", metadata={"help": "memory of Spark's driver JVM"})
+
+    def __post_init__(self) -> None:
+        if self.shards < 1 or self.cores < 1:
+            raise SettingsError(f"shards={self.shards}, cores={self.cores}: expected at least 1")
+        if self.on_lost not in ("stop", "continue"):
+            raise SettingsError(f"on_lost={self.on_lost!r}: expected stop or continue")
+        if not self.batch_seconds > 0:
+            raise SettingsError(f"batch_seconds={self.batch_seconds}: expected more than 0")
+
+    @property
+    def arena_folder(self) -> Path:
+        return self.arena_dir or self.data_dir / "arena"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.data_dir / "checkpoint"
+
+    @property
+    def kafka_config(self) -> Config:
+        """What every Kafka client of the service is made with."""
+        return {"bootstrap.servers": self.bootstrap_servers, **self.kafka}
+
+
+def load(config: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+    """The settings out of file, environment and flags, later ones winning."""
+    given: dict[str, Any] = {}
+    if config is not None:
+        try:
+            given = tomllib.loads(config.read_text())
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(f"{config}: {error}") from None
+    known = {f.name: f for f in fields(Settings)}
+    for name in known:
+        variable = environment.get(f"SDE_{name.upper()}")
+        if variable is not None:
+            given[name] = variable
+    given |= {name: value for name, value in flags.items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise SettingsError(f"unknown setting {name!r}: expected one of {', '.join(known)}")
+    return replace(Settings(), **{n: _typed(n, str(known[n].type), v) for n, v in given.items()})
+
+
+def _typed(name: str, kind: str, value: Any) -> Any:
+    try:
+        match kind:
+            case "int" | "float":
+                return int(value) if kind == "int" else float(value)
+            case "Path" | "Path | None":
+                return Path(value)
+            case "Topics":
+                named = {**value, **({"data": tuple(value["data"])} if "data" in value else {})}
+                return Topics(**named)
+            case "Config" if isinstance(value, Mapping):
+                return {str(k): str(v) for k, v in value.items()}
+            case "str" | "OnLost":
+                return str(value)
+    except (TypeError, ValueError):
+        pass
+    raise SettingsError(f"{name}={value!r}: expected {kind}")

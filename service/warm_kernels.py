@@ -1,0 +1,58 @@
+"""`python -m service.warm_kernels`: compile every kernel once, so that no batch waits for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sde.arena import Arena
+from sde.arrived import Arrived
+from sde.decoding import Limits, Messages, decode_tuples
+from sde.limits import StateLimits
+from sde.shard import Shard
+from sde.stages.maintain import Maintain
+from synopses import KINDS
+
+
+def main() -> int:
+    for number, (kind, cls) in enumerate(KINDS.items(), 1):
+        started = time.monotonic()
+        synopsis = cls.example()
+        synopsis.add(cls.example_items(np.random.default_rng(1), 100))
+        other = cls.from_bytes(synopsis.to_bytes())
+        if cls.mergeable:
+            other.merge(synopsis)
+        seconds = time.monotonic() - started
+        print(f"[{number}/{len(KINDS)}] {kind} {seconds:.1f} s", flush=True)
+    _data_path()
+    return 0
+
+
+def _data_path() -> None:
+    """From bytes to a shard in files, as a worker does it."""
+    rows = [
+        {"dataset": "d", "stream": f"s{i}", "values": {"k": i, "v": i / 7, "t": f"t{i}"}}
+        for i in range(50)
+    ]
+    payload = "\n".join(map(json.dumps, rows)).encode() + b"\n"
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+    buffer = np.frombuffer(payload, np.uint8)
+    messages = Messages("t", 0, buffer, zero, one * (len(payload) - 1), zero, one)
+    blocks = decode_tuples(messages, 1, Limits()).blocks
+    request = {"op": "create", "dataset": "d", "kind": "count_min", "value": "v"}
+    arrived = [
+        Arrived(f"r-0-{n}", 0, {**request, "uid": f"{n}", "key": key, "scope": scope})
+        for n, (key, scope) in enumerate([("k", "dataset"), ("t", "stream"), ("v", "stream")])
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        shard = Shard(0, 1, Arena(Path(folder)), StateLimits())
+        Maintain(shard, 0).on_batch(arrived, blocks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

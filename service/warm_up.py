@@ -1,0 +1,57 @@
+"""A first question, asked by the service itself: when it is answered, the engine is warm."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from service.settings import Settings
+from service.startup_errors import StartupError
+
+_WARM_UP_DATASET = "sde warm-up"
+
+
+def warm_up(settings: Settings, seconds: float, check: Callable[[], None]) -> None:
+    """Send a tuple nobody counts and a request; return when the reply is there.
+
+    `check` is called while waiting; it raises if there is nothing left to wait for.
+    """
+    topics = settings.topics
+    consumer = Consumer(
+        {
+            **settings.kafka_config,
+            "group.id": f"sde-warm-up-{uuid.uuid4().hex}",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "latest",
+        }
+    )
+    try:
+        partitions = consumer.list_topics(topics.output, 30).topics[topics.output].partitions
+        ends = [TopicPartition(topics.output, p) for p in partitions]
+        for place in ends:
+            place.offset = consumer.get_watermark_offsets(place, 30)[1]
+        consumer.assign(ends)
+        request = f"warm-up-{uuid.uuid4().hex}"
+        producer = Producer({**settings.kafka_config, "linger.ms": 0})
+        nothing = {"dataset": _WARM_UP_DATASET, "stream": "s", "values": {"v": 1}}
+        producer.produce(topics.data[0], json.dumps(nothing))
+        producer.produce(topics.requests, json.dumps({"id": request, "op": "list"}))
+        producer.flush(30)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            check()
+            message = consumer.poll(0.2)
+            reply = message.value() if message is not None and message.error() is None else None
+            if reply is not None and json.loads(reply).get("request") == request:
+                return
+    finally:
+        consumer.close()
+    raise StartupError(
+        f"the engine did not answer its first question within {seconds:.0f} s; see "
+        f"{settings.data_dir / 'logs' / 'spark.log'}"
+    )

@@ -1,0 +1,184 @@
+"""Count-Min sketch: how often did a key occur?"""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synopses.base import Arrays, BankedSynopsis, Layout
+from synopses.fixed_point import to_units
+from synopses.hashing import hash_key
+from synopses.items import Items
+from synopses.kernels import count_min as kernel
+from synopses.median import failure
+from synopses.parameters import parameter
+from synopses.questions import Estimate, question
+
+_ROW_FAILURE = 1 / (3 * math.e)  # of a row to stay within 3 epsilon, by Markov
+
+
+class CountMinTable(BankedSynopsis):
+    """What the two kinds of Count-Min share: parameters and shape."""
+
+    reads = frozenset({"keys", "values"})
+
+    epsilon: float = parameter(
+        0.01, least=1e-8, below=1, doc="error as a share of the total weight"
+    )
+    delta: float = parameter(0.01, least=1e-9, below=1, doc="chance that the bound fails")
+    decimals: int = parameter(3, least=0, most=9, doc="decimals of a weight that are counted")
+    seed: int = parameter(9001, least=0, most=2**32, doc="only equal seeds merge")
+
+    @property
+    def depth(self) -> int:
+        return math.ceil(math.log(1 / self.delta))
+
+    @property
+    def width(self) -> int:
+        return math.ceil(math.e / self.epsilon)
+
+    def _cells(self, key: str) -> NDArray[np.float64]:
+        """The weight each row has for a key."""
+        cells = np.empty(self.depth, np.int64)
+        kernel.cells(self.arrays["table"], 0, hash_key(key)[0], np.uint64(self.seed), cells)
+        return np.asarray(cells / 10.0**self.decimals)
+
+    def _sum(self, name: str) -> float:
+        return float(self.arrays[name][0] / 10.0**self.decimals)
+
+    @classmethod
+    def example(cls) -> Self:
+        return cls(epsilon=0.05, delta=0.05)
+
+
+class CountMin(CountMinTable):
+    """Weight of a key in a stream of weighted keys.
+
+    With non-negative weights the estimate never falls below the true weight, and with
+    probability at least `1 - delta` exceeds it by at most `epsilon` times the total weight [1]_.
+    Once a negative weight came, the estimate is the median of the rows instead of the minimum and
+    is off by at most `3 * epsilon` times the sum of absolute weights, up or down, with the
+    confidence stated in the answer. Weights are counted in whole units of 10^-decimals, so that
+    sums do not depend on order.
+
+    Examples
+    --------
+    >>> from synopses import CountMin, Items
+    >>> sketch = CountMin(epsilon=0.01, delta=0.05)
+    >>> sketch.add(Items.of(["a", "a", "b"]))
+    >>> sketch.frequency("a").value
+    2.0
+
+    References
+    ----------
+    .. [1] Cormode and Muthukrishnan, An improved data stream summary: the count-min sketch and
+       its applications, J. Algorithms 55(1), 2005.
+    """
+
+    kind = "count_min"
+    linear = True
+    order_free = True
+    guarantee = "weight <= estimate <= weight + epsilon * total, with probability 1 - delta"
+
+    def layout(self) -> Layout:
+        return {
+            "table": (np.int64, (self.depth, self.width)),
+            "total": (np.int64, ()),
+            "absolute": (np.int64, ()),
+        }
+
+    def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        weights = to_units(items.values, self.decimals)
+        kernel.add(
+            arrays["table"],
+            arrays["total"],
+            arrays["absolute"],
+            slots,
+            items.keys,
+            weights,
+            np.uint64(self.seed),
+        )
+
+    @question
+    def frequency(self, key: str) -> Estimate:
+        """Total weight of one key."""
+        return self._bounded(self._cells(key), self._sum("absolute"), self._one_sided)
+
+    @question
+    def total(self) -> Estimate:
+        """Total weight of all keys, exactly."""
+        total = self._sum("total")
+        return Estimate(total, total, total, 1.0)
+
+    @question
+    def inner_product(self, other: Self) -> Estimate:
+        """Sum over all keys of weight here times weight in the other synopsis."""
+        unit = 10.0**-self.decimals
+        mine, theirs = self.arrays["table"][0] * unit, other.arrays["table"][0] * unit
+        scale = self._sum("absolute") * other._sum("absolute")
+        one_sided = self._one_sided and other._one_sided
+        return self._bounded((mine * theirs).sum(axis=1), scale, one_sided)
+
+    @property
+    def _one_sided(self) -> bool:
+        """No negative weight came: collisions only ever add."""
+        return bool(self.arrays["total"][0] == self.arrays["absolute"][0])
+
+    def _bounded(self, rows: NDArray[np.float64], scale: float, one_sided: bool) -> Estimate:
+        error = self.epsilon * scale
+        if one_sided:
+            value = float(rows.min())
+            return Estimate(value, min(value, max(0.0, value - error)), value, 1 - self.delta)
+        value = float(np.median(rows))
+        sure = 1 - failure(self.depth, _ROW_FAILURE)
+        return Estimate(value, value - abs(3 * error), value + abs(3 * error), sure)
+
+
+class ConservativeCountMin(CountMinTable):
+    """Weight of a key, with about half the error of Count-Min in one stream read in order.
+
+    The estimate never falls below the true weight, and with probability at least `1 - delta`
+    exceeds it by at most `epsilon` times the total weight. A counter is raised no further than the
+    estimate needs [1]_, so the state depends on the order, cannot be subtracted and has no inner
+    product. Merging adds the counters, which keeps the guarantee but not the gain. Weights that
+    are not positive are left out.
+
+    Examples
+    --------
+    >>> from synopses import ConservativeCountMin, Items
+    >>> sketch = ConservativeCountMin(epsilon=0.01, delta=0.05)
+    >>> sketch.add(Items.of(["a", "a", "b"]))
+    >>> sketch.frequency("a").value
+    2.0
+
+    References
+    ----------
+    .. [1] Estan and Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002.
+    """
+
+    kind = "count_min_conservative"
+    guarantee = "weight <= estimate <= weight + epsilon * total, with probability 1 - delta"
+
+    def layout(self) -> Layout:
+        return {"table": (np.int64, (self.depth, self.width)), "total": (np.int64, ())}
+
+    def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        weights = to_units(items.values, self.decimals)
+        seed = np.uint64(self.seed)
+        kernel.raise_to(arrays["table"], arrays["total"], slots, items.keys, weights, seed)
+
+    @question
+    def frequency(self, key: str) -> Estimate:
+        """Total weight of one key."""
+        value = float(self._cells(key).min())
+        error = self.epsilon * self._sum("total")
+        return Estimate(value, min(value, max(0.0, value - error)), value, 1 - self.delta)
+
+    @question
+    def total(self) -> Estimate:
+        """Total weight of all keys, exactly."""
+        total = self._sum("total")
+        return Estimate(total, total, total, 1.0)

@@ -1,0 +1,109 @@
+"""Bottom-k samples over a bank: each slot's records sorted by rank.
+
+A record is a row of words: rank (bits of a positive float64, which sort like the float), identity,
+value, time, length of the text, and from word 5 on the text. Two views of the same memory come
+in: `records` in words and `cells` in bytes.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _mix(x):
+    """The finaliser of splitmix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def identity(record_id, h1, time, value_bits, seed):
+    """One number for a record: the same whenever and wherever it is read again."""
+    x = _mix(record_id + np.uint64(0x9E3779B97F4A7C15)) ^ h1
+    x = _mix(x + time) ^ value_bits
+    return _mix(x + seed)
+
+
+@njit(cache=True, nogil=True)
+def _precedes(rank, who, other_rank, other_who):
+    return rank < other_rank or (rank == other_rank and who < other_who)
+
+
+@njit(cache=True, nogil=True)
+def _place(records, held, slot, rank, who):
+    """How many records of the slot precede this one."""
+    low, high = 0, held[slot]
+    while low < high:
+        middle = (low + high) // 2
+        if _precedes(records[slot, middle, 0], records[slot, middle, 1], rank, who):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _open(records, held, slot, place):
+    """Move what stands at `place` and behind it one further; the last falls out of a full slot."""
+    if held[slot] < records.shape[1]:
+        held[slot] += 1
+    for entry in range(held[slot] - 1, place, -1):
+        for word in range(records.shape[2]):
+            records[slot, entry, word] = records[slot, entry - 1, word]
+
+
+@njit(cache=True, nogil=True)
+def add(
+    records, cells, held, slots,
+    hashes, buffer, offsets, values, value_bits, times, ids, weighted, seed, max_bytes,
+):  # fmt: skip
+    """Keep the records of the smallest ranks: u / weight, u uniform by the record's identity."""
+    capacity = records.shape[1]
+    rank_of = np.empty(1, np.float64)
+    bits_of = rank_of.view(np.uint64)
+    for i in range(slots.size):
+        slot = slots[i]
+        weight = 1.0
+        if weighted:
+            if values[i] <= 0.0:
+                continue
+            weight = min(max(values[i], 1e-100), 1e100)
+        who = identity(ids[i], hashes[i, 0], times[i], value_bits[i], seed)
+        rank_of[0] = (np.float64(who >> np.uint64(11)) + 0.5) / 9007199254740992.0 / weight
+        rank = bits_of[0]
+        full = held[slot] == capacity
+        if full and rank > records[slot, capacity - 1, 0]:
+            continue
+        place = _place(records, held, slot, rank, who)
+        if place == capacity:
+            continue
+        if place < held[slot] and records[slot, place, 1] == who:
+            continue  # read again
+        _open(records, held, slot, place)
+        for word in range(5, records.shape[2]):
+            records[slot, place, word] = 0
+        records[slot, place, 0] = rank
+        records[slot, place, 1] = who
+        records[slot, place, 2] = value_bits[i]
+        records[slot, place, 3] = times[i]
+        start = offsets[i]
+        length = offsets[i + 1] - start
+        records[slot, place, 4] = np.uint64(length)
+        for j in range(min(length, max_bytes)):
+            cells[slot, place, 40 + j] = buffer[start + j]
+
+
+@njit(cache=True, nogil=True)
+def merge(records, held, others, n_others):
+    """Fold the first records of `others` into slot 0."""
+    capacity = records.shape[1]
+    for other in range(n_others):
+        place = _place(records, held, 0, others[other, 0], others[other, 1])
+        if place == capacity:
+            break
+        if place < held[0] and records[0, place, 1] == others[other, 1]:
+            continue
+        _open(records, held, 0, place)
+        for word in range(records.shape[2]):
+            records[0, place, word] = others[other, word]

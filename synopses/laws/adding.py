@@ -1,0 +1,68 @@
+"""What adding may and may not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synopses.base import Synopsis
+from synopses.laws.law import (
+    demand,
+    demand_same,
+    example_items,
+    filled,
+    law,
+    split,
+)
+
+
+@law
+def batches_do_not_matter(cls: type[Synopsis]) -> None:
+    """However a sequence of items is cut into batches, empty ones too: the same bytes."""
+    items = example_items(cls, seed=6)
+    at_once, in_batches = cls.example(), cls.example()
+    at_once.add(items)
+    for batch in split(items, [0, 0, 1, 2, 500, 731]):
+        in_batches.add(batch)
+    demand_same(in_batches, at_once)
+
+
+@law
+def order_does_not_matter(cls: type[Synopsis]) -> None:
+    """An order-free synopsis of shuffled, sorted or reversed items has the same bytes."""
+    if not cls.order_free:
+        return
+    items = example_items(cls, seed=7)
+    rng = np.random.default_rng(7)
+    by_value = np.argsort(items.values.reshape(len(items), -1)[:, 0], kind="stable")
+    straight = cls.example()
+    straight.add(items)
+    for order in (rng.permutation(len(items)), by_value, np.arange(len(items))[::-1]):
+        other = cls.example()
+        other.add(items.take(order))
+        demand_same(other, straight)
+
+
+@law
+def adding_twice_is_adding_once(cls: type[Synopsis]) -> None:
+    """An idempotent synopsis does not notice repeated items."""
+    if not cls.idempotent:
+        return
+    synopsis = filled(cls, seed=8)
+    before = synopsis.to_bytes()
+    synopsis.add(example_items(cls, seed=8))
+    demand(synopsis.to_bytes() == before, "repeats changed the bytes")
+
+
+@law
+def values_that_are_not_finite_are_left_out(cls: type[Synopsis]) -> None:
+    """Items with NaN or an infinity in a value that is read are as good as absent."""
+    if "values" not in cls.reads:
+        return
+    items = example_items(cls, seed=9)
+    spoilt = items.take(np.repeat(np.arange(len(items)), 2))
+    for step, bad in ((7, np.nan), (11, np.inf), (13, -np.inf)):
+        spoilt.values[1 :: 2 * step] = bad
+    kept, expected = cls.example(), cls.example()
+    kept.add(spoilt)
+    expected.add(spoilt.take(np.flatnonzero(spoilt.finite())))
+    demand_same(kept, expected)

@@ -1,0 +1,45 @@
+"""What a class says of itself, before any item."""
+
+from __future__ import annotations
+
+import json
+
+from synopses.base import BankedSynopsis, Synopsis
+from synopses.laws.law import (
+    N,
+    demand,
+    filled,
+    law,
+)
+
+
+@law
+def declares_itself(cls: type[Synopsis]) -> None:
+    """Kind, docstring, guarantee, questions and parameters are all there, with their meaning."""
+    demand(bool(cls.kind and cls.kind.isidentifier()), "no kind")
+    demand(bool(cls.__doc__), "no docstring")
+    demand(bool(cls.guarantee), "no guarantee")
+    demand(bool(cls.questions), "no questions")
+    for name, asked in cls.questions.items():
+        demand(bool(asked.doc), f"question {name} has no docstring")
+    for name, declared in cls.parameters.items():
+        demand(bool(declared.doc), f"parameter {name} has no doc")
+    params = cls.example().params
+    demand(cls(**json.loads(json.dumps(params))).params == params, "params")
+
+
+@law
+def memory_is_as_declared(cls: type[Synopsis]) -> None:
+    """The state takes what `memory` said before there was one (objects: at most that)."""
+    declared = cls.example().memory
+    taken = len(filled(cls, seed=1, n=5 * N)._payload())
+    fits = taken == declared if issubclass(cls, BankedSynopsis) else taken <= declared
+    demand(fits, f"{declared} bytes declared, {taken} taken")
+
+
+@law
+def empty_is_all_zero_bytes(cls: type[Synopsis]) -> None:
+    """A banked synopsis without items is all zeros, so a new slot needs no preparation."""
+    if issubclass(cls, BankedSynopsis):
+        zero = not any(cls.example()._payload())
+        demand(zero, "an empty synopsis holds a byte that is not 0")

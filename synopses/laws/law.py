@@ -1,0 +1,82 @@
+"""What a law is, and the small things laws are written with."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from synopses.base import BankedSynopsis, Synopsis
+from synopses.errors import SynopsisError
+from synopses.items import Items
+from synopses.questions import Estimate
+from synopses.streams import Streams
+
+Law = Callable[..., None]
+N = 1_000  # example items, where a law needs no special number
+
+
+class LawError(SynopsisError, AssertionError):
+    """A class breaks a law."""
+
+
+def law(function: Callable[..., None]) -> Callable[..., None]:
+    """Mark a function as a law: whatever it raises becomes a LawError that names it."""
+
+    @functools.wraps(function)
+    def checked(cls: type[Synopsis], **options: Any) -> None:
+        try:
+            function(cls, **options)
+        except Exception as error:
+            raise LawError(f"{cls.__name__} breaks {function.__name__}: {error}") from error
+
+    return checked
+
+
+def example_items(cls: type[Synopsis], seed: int, n: int = N) -> Items:
+    return cls.example_items(np.random.default_rng(seed), n)
+
+
+def filled(cls: type[Synopsis], seed: int, n: int = N) -> Synopsis:
+    synopsis = cls.example()
+    synopsis.add(example_items(cls, seed, n))
+    return synopsis
+
+
+def split(items: Items, cuts: list[int]) -> list[Items]:
+    return [items.take(part) for part in np.split(np.arange(len(items)), cuts)]
+
+
+def answers(synopsis: Synopsis) -> Iterator[tuple[str, Estimate]]:
+    """Every question of a synopsis, asked with the example's query."""
+    cls = type(synopsis)
+    for name, question in cls.questions.items():
+        query = cls.example_query(name)
+        if question.across:
+            if isinstance(synopsis, BankedSynopsis):
+                arrays = {n: np.repeat(a, 3, axis=0) for n, a in synopsis.arrays.items()}
+                _, arguments = cls.check_query(query)
+                streams = Streams(["a", "b", "c"], arrays)
+                yield name, getattr(synopsis, name)(streams, **arguments)
+        else:
+            others = [cls.from_bytes(synopsis.to_bytes())] if question.others else []
+            yield name, synopsis.estimate(query, *others)
+
+
+def overlap(one: Estimate, two: Estimate) -> bool:
+    bounds = (one.lower, one.upper, two.lower, two.upper)
+    if not all(isinstance(bound, Real) for bound in bounds):
+        return True
+    return bool(one.lower <= two.upper and two.lower <= one.upper)
+
+
+def demand_same(one: Synopsis, two: Synopsis) -> None:
+    demand(one.to_bytes() == two.to_bytes(), "the bytes differ")
+
+
+def demand(kept: bool, otherwise: str) -> None:
+    if not kept:
+        raise LawError(otherwise)

@@ -1,0 +1,124 @@
+"""Merging parts, subtracting parts, and banks of many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from synopses.base import BankedSynopsis, Synopsis
+from synopses.errors import MergeError
+from synopses.laws.law import (
+    LawError,
+    N,
+    answers,
+    demand,
+    demand_same,
+    example_items,
+    filled,
+    law,
+    overlap,
+    split,
+)
+
+
+@law
+def merging_parts_gives_the_whole(cls: type[Synopsis]) -> None:
+    """Merged parts are the synopsis of all items: to the bit if order-free, else in the answers.
+
+    Answers agree if their intervals overlap: both hold the truth, with the stated confidence.
+    """
+    if not cls.mergeable:
+        return
+    items = example_items(cls, seed=10)
+    whole = cls.example()
+    whole.add(items)
+    rng = np.random.default_rng(10)
+    anywhere = [sorted(rng.integers(0, len(items), parts).tolist()) for parts in (1, 4, 9)]
+    for cuts in ([1], [0, len(items)], *anywhere):
+        merged = cls.example()
+        for part in split(items, cuts):
+            other = cls.example()
+            other.add(part)
+            before = other.to_bytes()
+            merged.merge(other)
+            kept = other.to_bytes() == before
+            demand(kept, "merging changed the one merged in")
+        if cls.order_free:
+            demand_same(merged, whole)
+            continue
+        pairs = zip(answers(merged), answers(whole), strict=True)
+        for (name, one), (_, other_answer) in pairs:
+            demand(
+                overlap(one, other_answer),
+                f"{name}: {one} of the parts, {other_answer} of the whole",
+            )
+
+
+@law
+def merging_with_empty_changes_nothing(cls: type[Synopsis]) -> None:
+    """An empty synopsis is neutral on the right, and for order-free kinds on the left."""
+    if not cls.mergeable:
+        return
+    synopsis, same = filled(cls, seed=11), filled(cls, seed=11)
+    synopsis.merge(cls.example())
+    demand_same(synopsis, same)
+    if cls.order_free:
+        empty = cls.example()
+        empty.merge(same)
+        demand_same(empty, same)
+
+
+@law
+def merging_refuses_strangers(cls: type[Synopsis]) -> None:
+    """Itself, another kind and other parameters are refused, and leave the state as it was."""
+
+    class Stranger(cls):  # type: ignore[misc, valid-type]
+        kind = "stranger"
+
+    synopsis = filled(cls, seed=12)
+    before = synopsis.to_bytes()
+    strangers: list[Any] = [synopsis, Stranger(**synopsis.params)]
+    if "seed" in cls.parameters:
+        strangers.append(cls(**{**synopsis.params, "seed": synopsis.params["seed"] + 1}))
+    for stranger in strangers:
+        try:
+            synopsis.merge(stranger)
+        except MergeError:
+            unchanged = synopsis.to_bytes() == before
+            demand(unchanged, "a refused merge changed the state")
+        else:
+            demand(False, f"{stranger!r} was merged")
+
+
+@law
+def linear_states_subtract(cls: type[Synopsis]) -> None:
+    """Whole minus part is the rest, array by array: windows slide by subtraction."""
+    if not cls.linear:
+        return
+    items = example_items(cls, seed=13)
+    one, two = split(items, [400])
+    synopses = whole, part, rest = cls.example(), cls.example(), cls.example()
+    for synopsis, added in zip(synopses, (items, one, two), strict=True):
+        synopsis.add(added)
+    if not isinstance(whole, BankedSynopsis):
+        raise LawError(f"{cls.__name__} is linear, so it must be a BankedSynopsis")
+    for name, array in whole.arrays.items():
+        array -= part.arrays[name]  # type: ignore[attr-defined]
+    demand_same(whole, rest)
+
+
+@law
+def a_bank_is_many_singles(cls: type[Synopsis]) -> None:
+    """Adding one batch to many slots at once equals adding each slot's items to its own."""
+    if not issubclass(cls, BankedSynopsis):
+        return
+    items, slots_of = example_items(cls, seed=14), np.random.default_rng(14).integers(0, 7, N)
+    template: Any = cls.example()
+    bank = {n: np.zeros((7, *shape), t) for n, (t, shape) in template.layout().items()}
+    for batch in np.split(np.arange(len(items)), [300]):
+        template.add_slots(bank, slots_of[batch].astype(np.int32), items.take(batch))
+    for slot in range(7):
+        single = cls.example()
+        single.add(items.take(np.flatnonzero(slots_of == slot)))
+        demand_same(template.at(bank, slot), single)

@@ -1,0 +1,119 @@
+"""Parameters, declared once: validation, documentation and help come from the declaration.
+
+class CountMin(Synopsis):
+    epsilon: float = parameter(0.01, above=0, below=1, doc="error as a share of the total weight")
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from synopses.errors import ParameterError
+
+_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+
+
+def type_of(annotation: Any) -> type:
+    """The type an annotation names; it is its text where annotations are not evaluated."""
+    return _TYPES[getattr(annotation, "__name__", annotation)]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One declared parameter: its type, its default, the values it may take, and what it means."""
+
+    name: str
+    type: type
+    default: Any
+    doc: str
+    above: float | None = None
+    below: float | None = None
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, in words."""
+        words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        limits = [
+            f"{word} {limit:g}"
+            for word, limit in (
+                ("above", self.above),
+                ("below", self.below),
+                ("at least", self.least),
+                ("at most", self.most),
+            )
+            if limit is not None
+        ]
+        return " ".join(filter(None, [words[self.type], " and ".join(limits)]))
+
+    def check(self, value: Any) -> Any:
+        """`value` in this parameter's type, or ParameterError."""
+        if self.type is bool and isinstance(value, bool):
+            return value
+        if self.type is str and isinstance(value, str):
+            if not self.choices or value in self.choices:
+                return value
+        elif (
+            self.type in (int, float)
+            and isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and self._allows(value)
+        ):
+            return self.type(value)
+        raise ParameterError(self.name, value, self.expected)
+
+    def _allows(self, value: float) -> bool:
+        # Python's ints have no end, a float has: beyond 64 bits none is meant seriously.
+        if not math.isfinite(value) if isinstance(value, float) else abs(value) >= 2**64:
+            return False
+        if self.type is int and value != int(value):
+            return False
+        return (
+            (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
+
+    def declaration(self) -> dict[str, Any]:
+        """The declaration as JSON, for catalogues, help texts and forms."""
+        required = self.default is REQUIRED
+        return {
+            "name": self.name,
+            "type": self.type.__name__,
+            "doc": self.doc,
+            "expected": self.expected,
+            **({} if required else {"default": self.default}),
+            **({"unit": self.unit} if self.unit else {}),
+            **({"choices": list(self.choices)} if self.choices else {}),
+        }
+
+
+def parameter(
+    default: Any = REQUIRED,
+    *,
+    doc: str,
+    above: float | None = None,
+    below: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    choices: tuple[str, ...] = (),
+    unit: str = "",
+) -> Any:
+    """Declare a parameter in the body of a `Synopsis` class; name and type come from there."""
+    return Parameter("", object, default, doc, above, below, least, most, choices, unit)

@@ -1,0 +1,19 @@
+"""The catalogue of kinds that clients read."""
+
+from sde import kinds_file
+from sde.messages import catalogue
+from synopses import KINDS
+
+
+def test_the_file_of_kinds_is_up_to_date() -> None:
+    written = kinds_file.PATH.read_text(encoding="utf-8")
+    assert written == kinds_file.text(), "run: python -m sde.kinds_file"
+
+
+def test_the_catalogue_tells_every_parameter_and_question() -> None:
+    assert list(catalogue.kinds()) == list(KINDS)
+    for kind, cls in KINDS.items():
+        told = catalogue.kinds()[kind]
+        assert [each["name"] for each in told["parameters"]] == list(cls.parameters)
+        assert [each["name"] for each in told["questions"]] == list(cls.questions)
+        assert told["doc"]

@@ -1,0 +1,227 @@
+"""The command line over the in-memory transport."""
+
+import json
+import os
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from clients import InMemoryTransport
+from clients.cli import main
+from sde.messages import catalogue
+
+
+def run(*args, handler=lambda request: {}, env=None):
+    transport = InMemoryTransport(handler)
+    result = CliRunner().invoke(main, args, obj=transport, env=env)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result, transport
+
+
+def fault(code, message="no", field=""):
+    return lambda request: {"status": "error", "code": code, "message": message, "field": field}
+
+
+def test_create_sends_what_the_words_say() -> None:
+    words = "create count_min --dataset Forex --uid trades --key StockID --value volume"
+    result, transport = run(*words.split(), "--scope", "stream", "epsilon=0.01", "mode=fast")
+    assert (result.exit_code, result.stdout) == (0, "trades\n")
+    (request,) = transport.requests
+    del request["id"]
+    assert request == {
+        "op": "create",
+        "uid": "trades",
+        "dataset": "Forex",
+        "kind": "count_min",
+        "key": "StockID",
+        "value": "volume",
+        "scope": "stream",
+        "params": {"epsilon": 0.01, "mode": "fast"},
+    }
+
+
+def test_create_for_one_stream_and_several_values() -> None:
+    words = "create fm --dataset d --scope stream=EURUSD --value x --value y --reuse"
+    _, transport = run(*words.split())
+    (request,) = transport.requests
+    assert request["scope"] == {"stream": "EURUSD"}
+    assert request["value"] == ["x", "y"]
+    assert request["reuse"] is True
+
+
+def test_estimate_prints_the_answer_with_its_bounds() -> None:
+    reply = {"value": 12345.0, "lower": 12000.5, "upper": 12345.0, "confidence": 0.99}
+    result, transport = run(
+        "estimate", "trades", "key=AAPL", "--stream", "EURUSD", handler=lambda r: reply
+    )
+    assert result.exit_code == 0
+    for shown in ("value", "lower", "12,345", "12,000.50", "0.99"):
+        assert shown in result.stdout
+    (request,) = transport.requests
+    assert (request["uid"], request["stream"]) == ("trades", "EURUSD")
+    assert request["query"] == {"key": "AAPL"}
+
+
+def test_estimate_asks_several_synopses_a_named_question() -> None:
+    _, transport = run(
+        "estimate", "a", "b", "--ask", "inner_product", handler=lambda r: {"value": 1}
+    )
+    (request,) = transport.requests
+    assert request["uids"] == ["a", "b"]
+    assert request["query"] == {"type": "inner_product"}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ([{"key": "AAPL", "weight": 3}, {"key": "[red]IBM"}], ["AAPL", "weight", "[red]IBM"]),
+        ([["a", "b", 0.5], ["c"]], ["a", "b", "0.5", "c"]),
+        (["x"], ["x"]),
+        (True, ["true"]),
+        (1e-7, ["1e-07"]),
+    ],
+)
+def test_answers_of_any_form_are_shown(value, shown) -> None:
+    result, _ = run("estimate", "u", handler=lambda request: {"value": value})
+    assert result.exit_code == 0
+    assert all(each in result.stdout for each in shown)
+
+
+def test_json_prints_the_whole_reply() -> None:
+    result, transport = run("estimate", "u", "--json", handler=lambda request: {"value": 1.5})
+    printed = json.loads(result.stdout)
+    assert printed["value"] == 1.5
+    assert printed["request"] == transport.requests[0]["id"]
+
+
+TOLD = {"uid": "u", "dataset": "d", "kind": "fm", "params": {"bitmaps": 64}, "scope": "stream"}
+
+
+def test_list_and_describe_show_the_definitions() -> None:
+    def handler(request):
+        return {"value": [TOLD] if request["op"] == "list" else {**TOLD, "bytes": 512}}
+
+    listed, _ = run("list", handler=handler)
+    described, _ = run("describe", "u", handler=handler)
+    assert "bitmaps" in listed.stdout
+    assert "512" in described.stdout
+    as_json, _ = run("list", "--json", handler=handler)
+    assert json.loads(as_json.stdout) == [TOLD]
+
+
+def test_an_empty_list_says_so() -> None:
+    result, _ = run("list", "--dataset", "d", handler=lambda request: {"value": []})
+    assert result.stdout == "There are no synopses of d.\n"
+
+
+def test_delete_takes_several() -> None:
+    result, transport = run("delete", "a", "b")
+    assert result.exit_code == 0
+    assert [request["uid"] for request in transport.requests] == ["a", "b"]
+
+
+def test_send_sends_a_file(tmp_path) -> None:
+    path = tmp_path / "ticks.csv"
+    path.write_text("StockID,price\nA,1\nB,2\n")
+    result, transport = run("send", str(path), "--dataset", "Forex", "--stream", "StockID")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("2 tuples sent")
+    assert [each["stream"] for each in transport.tuples] == ["A", "B"]
+    as_json, _ = run("send", str(path), "--dataset", "Forex", "--stream", "StockID", "--json")
+    assert json.loads(as_json.stdout)["tuples"] == 2
+
+
+def test_a_refusal_ends_with_1_and_tells_code_and_field() -> None:
+    result, _ = run(
+        "delete", "u", handler=fault("unknown_synopsis", "uid='u': expected ...", "uid")
+    )
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "unknown_synopsis: uid='u': expected ... (field uid)" in result.stderr
+    assert "sde list" in result.stderr
+
+
+def test_a_refusal_in_json_is_json() -> None:
+    result, _ = run("delete", "u", "--json", handler=fault("unknown_synopsis", "no", "uid"))
+    told = json.loads(result.stderr)
+    assert (told["code"], told["message"], told["field"]) == ("unknown_synopsis", "no", "uid")
+
+
+def test_a_misspelt_kind_or_parameter_is_named_right_in_the_hint() -> None:
+    kind, _ = run("create", "countmin", "--dataset", "d", handler=fault("unknown_kind"))
+    assert "Did you mean count_min?" in kind.stderr
+    refused = fault("bad_parameter", field="params.epsilom")
+    name, _ = run("create", "count_min", "--dataset", "d", "epsilom=1", handler=refused)
+    assert "Did you mean epsilon?" in name.stderr
+
+
+def test_a_bad_query_points_to_the_questions() -> None:
+    result, _ = run("estimate", "u", handler=fault("bad_query"))
+    assert "sde kinds" in result.stderr
+
+
+def test_silence_ends_with_3() -> None:
+    result, _ = run("list", "--timeout", "0.01", handler=lambda request: None)
+    assert result.exit_code == 3
+    assert "no answer" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["create", "fm"],
+        ["create", "fm", "--dataset", "d", "epsilon"],
+        ["create", "fm", "--dataset", "d", "key=StockID"],
+        ["create", "fm", "--dataset", "d", "--scope", "all"],
+        ["estimate", "key=AAPL"],
+        ["estimate", "u", "stream=EURUSD"],
+        ["send", "missing.csv", "--dataset", "d"],
+        ["kinds", "countmin"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage_ends_with_2(args) -> None:
+    result, transport = run(*args)
+    assert result.exit_code == 2
+    assert transport.requests == []
+
+
+def test_help_of_create_lists_the_kinds() -> None:
+    result, _ = run("create", "--help")
+    assert all(kind in result.stdout for kind in catalogue.kinds())
+    assert "sde kinds KIND" in result.stdout
+
+
+def test_kinds_shows_what_is_declared() -> None:
+    every, _ = run("kinds")
+    assert all(kind in every.stdout for kind in catalogue.kinds())
+    as_json, _ = run("kinds", "--json")
+    assert json.loads(as_json.stdout) == list(catalogue.kinds().values())
+
+
+@pytest.mark.parametrize("kind", list(catalogue.kinds()))
+def test_every_kind_is_explained(kind) -> None:
+    told = catalogue.kinds()[kind]
+    result, _ = run("kinds", kind)
+    assert result.exit_code == 0
+    assert all(each["name"] in result.stdout for each in told["parameters"] + told["questions"])
+    as_json, _ = run("kinds", kind, "--json")
+    assert json.loads(as_json.stdout) == told
+
+
+@pytest.mark.parametrize(("command", "module"), [("serve", "service"), ("demo", "clients.demo")])
+def test_serve_and_demo_pass_all_their_words_on(monkeypatch, command, module) -> None:
+    became = []
+    monkeypatch.setattr(os, "execv", lambda path, args: became.append((path, args)))
+    run(command, "--data-dir", "x", "--help", "-X", "a=b")
+    words = [sys.executable, "-P", "-m", module, "--data-dir", "x", "--help", "-X", "a=b"]
+    assert became == [(sys.executable, words)]
+
+
+def test_serve_without_the_engine_says_how_to_install_it(monkeypatch) -> None:
+    monkeypatch.setattr("clients.cli.engine._NEEDED", ("no_such_package",))
+    result, _ = run("serve")
+    assert result.exit_code == 1
+    assert "pip install 'synopses-data-engine[engine]'" in result.stderr

@@ -1,0 +1,213 @@
+"""The client over the in-memory transport."""
+
+import pytest
+
+import clients
+from clients import (
+    Answer,
+    AnswerTimeout,
+    BadInput,
+    BadParameter,
+    Client,
+    InMemoryTransport,
+    Refused,
+    SynopsisExists,
+    TransportError,
+    UnknownSynopsis,
+)
+from clients.errors import _BY_CODE
+from sde.messages import Code, Create, decode_request
+
+
+def test_create_sends_a_request_the_engine_can_read() -> None:
+    transport = InMemoryTransport()
+    with Client(transport) as sde:
+        trades = sde.create(
+            "count_min",
+            dataset="Forex",
+            uid="trades",
+            key="StockID",
+            value="volume",
+            scope={"stream": "EURUSD"},
+            reuse=True,
+            epsilon=0.01,
+        )
+    assert trades.uid == "trades"
+    request = decode_request(transport.requests[0], "requests-0-0")
+    assert isinstance(request, Create)
+    assert request.definition.as_json() == {
+        "dataset": "Forex",
+        "kind": "count_min",
+        "params": {"epsilon": 0.01},
+        "key": "StockID",
+        "value": "volume",
+        "scope": {"stream": "EURUSD"},
+    }
+    assert request.reuse
+
+
+def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
+    def handler(request):
+        return {"value": [] if request["op"] == "list" else {}}
+
+    transport = InMemoryTransport(handler)
+    with Client(transport) as sde:
+        a = sde.create("ams", dataset="d")
+        sde.create("ams", dataset="d", uid=7, value=["x", "y"])
+        a.estimate()
+        a.estimate("frequency", key="k", stream="s")
+        a.estimate("join_size", "b", sde.synopsis("c"))
+        a.describe()
+        a.delete()
+        sde.list()
+        sde.list("d")
+        sde.submit("delete", uid="u").result()
+    for request in transport.requests:
+        decode_request(request, "requests-0-0")
+    assert transport.closed
+
+
+def test_a_question_about_several_synopses_names_them_all() -> None:
+    transport = InMemoryTransport(lambda request: {"value": 1.0})
+    sde = Client(transport)
+    sde.estimate(["a", sde.synopsis("b")], "inner_product")
+    assert transport.requests[0]["uids"] == ["a", "b"]
+    assert transport.requests[0]["query"] == {"type": "inner_product"}
+
+
+def test_a_synopsis_without_uid_gets_a_new_one_each_time() -> None:
+    sde = Client(InMemoryTransport())
+    first, second = sde.create("fm", dataset="d"), sde.create("fm", dataset="d")
+    assert first.uid != second.uid
+    assert first.uid.startswith("fm-")
+
+
+def test_a_reused_synopsis_has_the_uid_the_engine_tells() -> None:
+    sde = Client(InMemoryTransport(lambda request: {"uid": "older"}))
+    assert sde.create("fm", dataset="d", reuse=True).uid == "older"
+
+
+def test_an_answer_is_typed_and_keeps_the_whole_reply() -> None:
+    reply = {"value": 2.0, "lower": 1.0, "upper": 3.0, "confidence": 0.99, "tuples": 5, "batch": 7}
+    sde = Client(InMemoryTransport(lambda request: {**reply, "site": "a"}))
+    answer = sde.synopsis("u").estimate(key="k")
+    assert isinstance(answer, Answer)
+    assert {name: getattr(answer, name) for name in reply} == reply
+    assert answer.raw["site"] == "a"
+
+
+def test_list_and_describe_are_typed() -> None:
+    known = {"uid": "u", "dataset": "d", "kind": "fm", "params": {"bitmaps": 64}, "scope": "stream"}
+    told = {**known, "tuples": 3, "bytes": 512, "streams": 2}
+    sde = Client(InMemoryTransport(lambda r: {"value": [told] if r["op"] == "list" else told}))
+    (listed,) = sde.list()
+    described = sde.describe("u")
+    assert listed == described
+    assert (described.uid, described.scope, described.bytes) == ("u", "stream", 512)
+
+
+@pytest.mark.parametrize("code", [*Code, "of_a_newer_engine"])
+def test_a_fault_raises_the_error_of_its_code(code) -> None:
+    fault = {"status": "error", "code": str(code), "message": "uid='u': no", "field": "uid"}
+    with pytest.raises(Refused) as caught:
+        Client(InMemoryTransport(lambda request: fault)).delete("u")
+    assert (caught.value.code, caught.value.field) == (str(code), "uid")
+    assert str(caught.value) == f"{code}: uid='u': no"
+    assert type(caught.value) is _BY_CODE.get(code, Refused)
+
+
+def test_every_code_a_request_can_meet_has_an_error_of_its_own() -> None:
+    of_data = {Code.BAD_FRAME, Code.BAD_TUPLE, Code.OFFSETS_LOST}
+    assert set(_BY_CODE) == set(Code) - of_data
+    assert _BY_CODE[Code.SYNOPSIS_EXISTS] is SynopsisExists
+    assert _BY_CODE[Code.BAD_PARAMETER] is BadParameter
+    assert _BY_CODE[Code.UNKNOWN_SYNOPSIS] is UnknownSynopsis
+
+
+def test_silence_is_a_timeout_that_names_the_request() -> None:
+    transport = InMemoryTransport(lambda request: None)
+    with pytest.raises(AnswerTimeout, match=r"no answer to delete .* within 0\.01 s") as caught:
+        Client(transport, timeout=0.01).delete("u")
+    assert caught.value.request_id == transport.requests[0]["id"]
+    assert isinstance(caught.value, TimeoutError)
+
+
+def test_an_answer_after_the_timeout_is_dropped() -> None:
+    late = []
+
+    def handler(request):
+        late.append(request)
+        return None if len(late) == 1 else [{"request": late[0]["id"], "value": 1}, {"value": 2}]
+
+    sde = Client(InMemoryTransport(handler), timeout=0.01)
+    pending = sde.submit_estimate("u")
+    with pytest.raises(AnswerTimeout):
+        pending.result()
+    assert sde.estimate("u").value == 2
+    with pytest.raises(AnswerTimeout):
+        pending.result()
+    assert pending.done()
+
+
+def test_duplicate_answers_are_dropped() -> None:
+    sde = Client(InMemoryTransport(lambda request: [{"value": 1}, {"value": 1}, {"value": 2}]))
+    assert [sde.estimate("u").value for _ in range(3)] == [1, 1, 1]
+
+
+def test_answers_to_others_are_ignored() -> None:
+    foreign = [{"request": "of another client"}, {"request": None}, {"request": [1]}]
+    sde = Client(InMemoryTransport(lambda request: [*foreign, {"value": 3}]))
+    assert sde.estimate("u").value == 3
+
+
+def test_thousands_of_requests_are_in_flight_and_answered_in_any_order() -> None:
+    waiting = []
+    transport = InMemoryTransport(lambda request: waiting.append(request))
+    sde = Client(transport)
+    pending = [sde.submit_estimate(f"u{n}") for n in range(5000)]
+    assert not any(each.done() for each in pending)
+    for request in reversed(waiting):
+        transport._on_reply({"request": request["id"], "status": "ok", "value": request["uid"]})
+    assert [each.result().value for each in pending] == [f"u{n}" for n in range(5000)]
+
+
+def test_a_request_id_of_ones_own_makes_a_repeat_recognisable() -> None:
+    transport = InMemoryTransport()
+    sde = Client(transport)
+    sde.submit("delete", id="mine", uid="u").result()
+    sde.submit("delete", id="mine", uid="u").result()
+    assert [request["id"] for request in transport.requests] == ["mine", "mine"]
+
+
+def test_one_id_cannot_be_in_flight_twice() -> None:
+    sde = Client(InMemoryTransport(lambda request: None))
+    sde.submit("delete", id="mine", uid="u")
+    with pytest.raises(BadInput, match="mine"):
+        sde.submit("delete", id="mine", uid="u")
+
+
+def test_closing_fails_what_is_in_flight() -> None:
+    with Client(InMemoryTransport(lambda request: None)) as sde:
+        pending = sde.submit_estimate("u")
+    with pytest.raises(TransportError, match="closed"):
+        pending.result()
+
+
+def test_an_undelivered_request_fails_at_once() -> None:
+    class Broken(InMemoryTransport):
+        def send_request(self, request, on_failure):
+            on_failure(clients.DeliveryFailed("no broker"))
+
+    with pytest.raises(clients.DeliveryFailed, match="no broker"):
+        Client(Broken()).delete("u")
+
+
+def test_the_names_exported_are_the_public_ones() -> None:
+    assert all(hasattr(clients, name) for name in clients.__all__)
+    tree = {
+        name
+        for name, value in vars(clients.errors).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    }
+    assert tree <= set(clients.__all__)
+    assert all(name in clients.errors.__doc__ for name in tree)

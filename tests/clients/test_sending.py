@@ -1,0 +1,264 @@
+"""Tuples on their way out: singly, in bulk, as tables and from files."""
+
+import gzip
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from clients import BadInput, Client, InMemoryTransport
+from clients.tables import BYTES_A_FRAME, MOST_BYTES_A_FRAME, encode_frames
+from clients.tuples import BYTES_A_MESSAGE
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+NOON_MS = 1_704_110_400_000
+
+
+@pytest.fixture
+def transport() -> InMemoryTransport:
+    return InMemoryTransport()
+
+
+@pytest.fixture
+def sde(transport) -> Client:
+    return Client(transport)
+
+
+def test_one_tuple_is_one_message(sde, transport) -> None:
+    sde.send("Forex", "EURUSD", {"price": 1.5, "n": np.int64(3)}, time=NOON)
+    sde.send("Forex", "EURUSD", {"price": 1.5}, time=5)
+    sde.send("Forex", "EURUSD", {"price": 1.5})
+    head = {"dataset": "Forex", "stream": "EURUSD"}
+    assert transport.tuples == [
+        {**head, "values": {"price": 1.5, "n": 3}, "time": NOON_MS},
+        {**head, "values": {"price": 1.5}, "time": 5},
+        {**head, "values": {"price": 1.5}},
+    ]
+    assert len(transport.data) == 3
+
+
+@pytest.mark.parametrize("time", [NOON.replace(tzinfo=None), 1.5, "noon"])
+def test_a_time_that_is_not_clear_is_refused(sde, time) -> None:
+    with pytest.raises(BadInput, match="time="):
+        sde.send("d", "s", {}, time=time)
+
+
+def test_a_value_that_is_no_json_is_refused(sde) -> None:
+    with pytest.raises(BadInput, match="JSON"):
+        sde.send("d", "s", {"x": object()})
+    with pytest.raises(BadInput, match="JSON"):
+        sde.send("d", "s", {"x": 2**70})
+    with pytest.raises(BadInput, match="time zone"):
+        sde.send("d", "s", {"x": NOON.replace(tzinfo=None)})
+
+
+def test_a_time_among_the_values_is_milliseconds_too(sde, transport) -> None:
+    sde.send("d", "s", {"at": NOON})
+    assert transport.tuples[0]["values"] == {"at": NOON_MS}
+
+
+def test_bulk_goes_a_thousand_lines_a_message(sde, transport) -> None:
+    rows = [("s", {"n": n}) for n in range(2500)]
+    assert sde.send_many("d", iter(rows)) == 2500
+    assert [payload.count(b"\n") + 1 for payload in transport.data] == [1000, 1000, 500]
+    assert [one["values"]["n"] for one in transport.tuples] == list(range(2500))
+
+
+def test_bulk_takes_tuples_and_mappings(sde, transport) -> None:
+    row = {"stream": "s", "values": {"x": 1}, "time": 5}
+    sde.send_many("d", [("s", {"x": 1}, 5), row, {"stream": "s", "values": {}}])
+    first, second, third = transport.tuples
+    assert first == second == {"dataset": "d", **row}
+    assert third == {"dataset": "d", "stream": "s", "values": {}}
+
+
+@pytest.mark.parametrize("row", [("s",), {"stream": "s"}, {"stream": "s", "values": {}, "x": 1}])
+def test_a_row_of_another_form_is_refused(sde, row) -> None:
+    with pytest.raises(BadInput, match="expected"):
+        sde.send_many("d", [row])
+
+
+def test_bulk_messages_stay_small_when_tuples_are_big(sde, transport) -> None:
+    sde.send_many("d", [("s", {"text": "x" * 100_000})] * 50)
+    assert len(transport.tuples) == 50
+    assert all(len(payload) <= BYTES_A_MESSAGE for payload in transport.data)
+
+
+def test_nothing_to_send_sends_nothing(sde, transport) -> None:
+    assert sde.send_many("d", []) == 0
+    assert sde.send_table(pa.table({"stream": pa.array([], pa.string())}), dataset="d") == 0
+    assert transport.data == []
+
+
+def test_a_frame_of_pandas_becomes_tuples(sde, transport) -> None:
+    frame = pd.DataFrame(
+        {
+            "StockID": pd.Categorical(["A", "B"]),
+            "at": pd.to_datetime([NOON, NOON]),
+            "price": np.array([1.5, np.nan], np.float32),
+            "volume": np.array([3, 4], np.uint16),
+            "up": [True, False],
+        }
+    )
+    assert sde.send_table(frame, dataset="Forex", stream="StockID", time="at") == 2
+    first, second = transport.tuples
+    assert (first["dataset"], first["stream"], first["time"]) == ("Forex", "A", NOON_MS)
+    assert first["values"] == {
+        "StockID": "A",
+        "at": NOON_MS,
+        "price": 1.5,
+        "volume": 3,
+        "up": True,
+    }
+    assert second["values"]["price"] is None
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([NOON_MS]),
+        pa.array([float(NOON_MS)]),
+        pa.array([NOON]),
+        pa.array(["2024-01-01T12:00:00.000999"]),
+        pa.array(["2024-01-01 14:00:00+02:00"]),
+        pa.array([NOON.replace(tzinfo=None)], pa.timestamp("ns")),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_times_of_any_form_become_milliseconds(sde, transport, column) -> None:
+    sde.send_table(pa.table({"stream": ["s"], "time": column}), dataset="d")
+    assert transport.tuples == [{"dataset": "d", "stream": "s", "time": NOON_MS, "values": {}}]
+
+
+def test_frames_have_the_types_of_json_and_name_the_data_set(sde, transport) -> None:
+    table = pa.table(
+        {
+            "stream": pa.array(["s"]).dictionary_encode(),
+            "time": pa.array([5], pa.int32()),
+            "small": pa.array([1], pa.int8()),
+            "decimal": pa.array([1], pa.decimal128(5, 2)),
+            "large": pa.array(["x"], pa.large_string()),
+            "nothing": pa.nulls(1),
+            "huge": pa.array([2**64 - 1], pa.uint64()),
+        }
+    )
+    sde.send_table(table, dataset="d")
+    schema = pa.ipc.open_stream(transport.data[0]).schema
+    assert schema.metadata == {b"dataset": b"d"}
+    assert {name: str(schema.field(name).type) for name in schema.names} == {
+        "stream": "string",
+        "time": "int64",
+        "small": "int64",
+        "decimal": "double",
+        "large": "string",
+        "nothing": "string",
+        "huge": "string",
+    }
+    assert transport.tuples[0]["values"]["huge"] == str(2**64 - 1)
+
+
+def test_a_large_table_becomes_many_frames_of_a_good_size(sde, transport) -> None:
+    n = 200_000
+    table = pa.table({"stream": ["s"] * n, "x": np.arange(n), "y": np.ones(n)})
+    assert sde.send_table(table, dataset="d") == n
+    assert len(transport.data) >= 3
+    assert all(len(payload) < 1.1 * BYTES_A_FRAME for payload in transport.data)
+    assert [one["values"]["x"] for one in transport.tuples] == list(range(n))
+
+
+def test_rows_much_larger_than_the_others_still_fit_a_message() -> None:
+    texts = ["x"] * 40 + ["y" * (5 << 20)] * 5 + ["x"] * 20_000
+    table = pa.table({"stream": ["s"] * len(texts), "text": texts})
+    frames = list(encode_frames(table, dataset="d", stream="stream", time=None))
+    assert sum(rows for _, rows in frames) == len(texts)
+    assert all(len(frame) <= MOST_BYTES_A_FRAME for frame, _ in frames)
+
+
+def test_a_row_beyond_the_limit_is_refused(sde) -> None:
+    with pytest.raises(BadInput, match="a row has"):
+        sde.send_table(pa.table({"stream": ["s"], "t": ["y" * (16 << 20)]}), dataset="d")
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "says"),
+    [
+        ({"a": [1]}, {}, "stream='stream': expected a column, one of a"),
+        ({"stream": ["s"]}, {"time": "at"}, "time='at': expected a column"),
+        ({"stream": ["s"], "a": ["t"]}, {"stream": "a"}, "has a column 'stream' too"),
+        ({"stream": ["s"], "at": ["noon"]}, {"time": "at"}, "column 'at'"),
+        ({"stream": ["s"], "a": [[1]]}, {}, "column 'a': list"),
+        ({"stream": ["s"], "dataset": ["d"]}, {}, "has a column 'dataset'"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(sde, table, columns, says) -> None:
+    with pytest.raises(BadInput, match=says):
+        sde.send_table(pa.table(table), dataset="d", **columns)
+
+
+def test_something_that_is_no_table_is_refused(sde) -> None:
+    with pytest.raises(BadInput, match="DataFrame"):
+        sde.send_table([1, 2], dataset="d")
+
+
+CSV = "StockID,at,price,code\nA,2024-01-01T12:00:00Z,1.5,007\nB,2024-01-01T12:00:00Z,,008\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz"])
+def test_a_csv_file_becomes_tuples(sde, transport, tmp_path, suffix) -> None:
+    path = tmp_path / f"ticks{suffix}"
+    text = CSV.replace(",", "\t") if suffix == ".tsv" else CSV
+    path.write_bytes(gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode())
+    told = []
+    sent = sde.send_file(
+        path, dataset="d", stream="StockID", time="at", progress=lambda *seen: told.append(seen)
+    )
+    assert sent == 2
+    first, second = transport.tuples
+    assert (first["stream"], first["time"]) == ("A", NOON_MS)
+    assert (first["values"]["price"], second["values"]["price"]) == (1.5, None)
+    assert first["values"]["code"] == "007"
+    assert told[-1] == (2, 1.0)
+
+
+def test_a_csv_column_may_change_its_type_far_into_the_file(sde, transport, tmp_path) -> None:
+    path = tmp_path / "ticks.csv"
+    n = 700_000  # several blocks
+    lines = ["stream,x", *(f"s,{i}" for i in range(n)), "s,2.5", "s,many"]
+    path.write_text("\n".join(lines) + "\n")
+    assert sde.send_file(path, dataset="d") == n + 2
+    values = [one["values"]["x"] for one in transport.tuples]
+    assert values[:2] == [0, 1]
+    assert values[-2:] == ["2.5", "many"]
+
+
+def test_a_parquet_file_becomes_tuples(sde, transport, tmp_path) -> None:
+    path = tmp_path / "ticks.parquet"
+    parquet.write_table(pa.table({"stream": ["a", "b"], "x": [1, 2]}), path)
+    told = []
+    assert sde.send_file(path, dataset="d", progress=lambda *seen: told.append(seen)) == 2
+    assert [one["values"] for one in transport.tuples] == [{"x": 1}, {"x": 2}]
+    assert told == [(2, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("t.csv", b"stream,x\ns,1\ns,1,2\n", "columns"),
+        ("t.csv", b"", "Empty CSV"),
+        ("t.csv", b"stream,x\ns,\xff\xfe\n", "UTF8"),
+        ("t.parquet", b"no parquet", r"t\.parquet"),
+        ("t.xlsx", b"", "expected a name ending in"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(sde, tmp_path, name, content, says) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=says):
+        sde.send_file(tmp_path / name, dataset="d")
+
+
+def test_a_missing_file_is_refused(sde, tmp_path) -> None:
+    with pytest.raises(BadInput, match="expected a file"):
+        sde.send_file(tmp_path / "none.csv", dataset="d")

@@ -1,0 +1,22 @@
+"""Fixtures that every test may use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.broker import EmbeddedBroker
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """One real broker for the whole run: use topic names of your own, never stop or restart it."""
+    with EmbeddedBroker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    """A real broker of the test's own, already running, to restart, kill or stop."""
+    with EmbeddedBroker(tmp_path / "broker") as running:
+        yield running

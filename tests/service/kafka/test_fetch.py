@@ -1,0 +1,226 @@
+"""The bulk fetch gives what the plain one gives, whatever lies in the log."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import numpy as np
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+from service.kafka.bulk import BulkConsumer
+from service.kafka.fetch import best_way, fetch
+from service.kafka.logs import LogEnds
+from service.kafka.plain import PlainConsumer
+
+pytestmark = pytest.mark.integration
+WAYS = (BulkConsumer, PlainConsumer)
+
+
+def end_of(settings, topic, partition=0):
+    return LogEnds(settings, [topic], 30).ends()[topic, partition]
+
+
+def both_ways(settings, topic, partition, start, end, gather, **limits):
+    bulk, plain = (
+        gather(fetch(settings, topic, partition, start, end, way=way, **limits)) for way in WAYS
+    )
+    assert bulk == plain
+    assert all(start <= offset < end for offset, _, _ in bulk)
+    return bulk
+
+
+def test_the_bulk_way_is_the_one_taken_here():
+    assert best_way() is BulkConsumer
+
+
+@pytest.mark.parametrize("partitions", [1, 5])
+def test_any_range_in_any_chunks_is_the_same_both_ways(
+    settings, make_topic, produce, gather, partitions
+):
+    rng = random.Random(partitions)
+    topic = make_topic(partitions)
+    payloads = {}
+    for p in range(partitions):
+        payloads[p] = [rng.randbytes(rng.choice([0, 1, 114, 5000])) for _ in range(2000)]
+        produce(topic, payloads[p], p)
+    for _ in range(12):
+        p = rng.randrange(partitions)
+        start, end = sorted(rng.sample(range(2001), 2))
+        limits = {"max_bytes": rng.choice([1, 6000, 1 << 20]), "max_messages": rng.choice([1, 700])}
+        found = both_ways(settings, topic, p, start, end, gather, **limits)
+        assert [offset for offset, _, _ in found] == list(range(start, end))
+        assert [payload for _, _, payload in found] == payloads[p][start:end]
+
+
+def test_payloads_from_none_to_ten_megabytes_arrive_whole(settings, make_topic, produce, gather):
+    topic = make_topic(max_message_bytes=str(16 << 20))
+    sizes = [0, 1, 10 << 20, 3, 0, 5 << 20, 5 << 20, 70_000]
+    payloads = [bytes([65 + i]) * size for i, size in enumerate(sizes)]
+    produce(topic, payloads)
+    for max_bytes in (1, 6 << 20, 64 << 20):
+        found = both_ways(settings, topic, 0, 0, len(sizes), gather, max_bytes=max_bytes)
+        assert [payload for _, _, payload in found] == payloads
+
+
+def test_a_tombstone_is_a_message_of_length_zero(settings, make_topic, produce, gather):
+    topic = make_topic()
+    produce(topic, [b"a", None, b"c"])
+    found = both_ways(settings, topic, 0, 0, 3, gather)
+    assert [payload for _, _, payload in found] == [b"a", b"", b"c"]
+
+
+def test_the_timestamp_is_the_producers(settings, make_topic, gather):
+    topic = make_topic()
+    producer = Producer(settings)
+    for i in range(10):
+        producer.produce(topic, b"x", timestamp=1_700_000_000_000 + i, partition=0)
+    producer.flush()
+    found = both_ways(settings, topic, 0, 0, 10, gather)
+    assert [stamp for _, stamp, _ in found] == [1_700_000_000_000 + i for i in range(10)]
+
+
+def transactions(settings, topic, rng, rounds):
+    """Two producers whose transactions overlap, and one without; returns what was committed."""
+    writers = []
+    for i in range(2):
+        writers.append(Producer({**settings, "transactional.id": f"{topic}-{i}"}))
+        writers[i].init_transactions()
+    bare = Producer(settings)
+    committed = set()
+    for r in range(rounds):
+        for writer in writers:
+            writer.begin_transaction()
+        written = [[], []]
+        for n in range(rng.randrange(1, 60)):
+            i = rng.randrange(2)
+            written[i].append(b"%d-%d-%d" % (r, i, n))
+            writers[i].produce(topic, written[i][-1], partition=0)
+            if n % 10 == 0:  # a batch in the log, so that the two are interleaved
+                writers[i].flush()
+        bare.produce(topic, b"bare-%d" % r, partition=0)
+        bare.flush()
+        committed.add(b"bare-%d" % r)
+        for i in rng.sample(range(2), 2):
+            if rng.random() < 0.5:
+                writers[i].commit_transaction()
+                committed.update(written[i])
+            else:
+                writers[i].flush()
+                writers[i].abort_transaction()
+    return committed
+
+
+def test_only_committed_messages_arrive_from_interleaved_transactions(settings, make_topic, gather):
+    rng = random.Random(7)
+    topic = make_topic()
+    committed = transactions(settings, topic, rng, rounds=8)
+    end = end_of(settings, topic)
+    everything = both_ways(settings, topic, 0, 0, end, gather)
+    assert {payload for _, _, payload in everything} == committed
+    assert len(everything) == len(committed)
+    for _ in range(15):
+        start, stop = sorted(rng.sample(range(end + 1), 2))
+        found = both_ways(settings, topic, 0, start, stop, gather, max_messages=rng.choice([3, 99]))
+        assert found == [m for m in everything if start <= m[0] < stop]
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_range_that_ends_in_control_records_ends(settings, make_topic, gather, commit):
+    topic = make_topic()
+    producer = Producer({**settings, "transactional.id": topic})
+    producer.init_transactions()
+    for _ in range(2):
+        producer.begin_transaction()
+        for i in range(5):
+            producer.produce(topic, b"%d" % i, partition=0)
+        producer.flush()  # else an abort takes them back before they are in the log
+        if commit:
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+    end = end_of(settings, topic)
+    assert end == 12
+    found = both_ways(settings, topic, 0, 0, end, gather, patience=10)
+    assert [offset for offset, _, _ in found] == ([0, 1, 2, 3, 4, 6, 7, 8, 9, 10] if commit else [])
+    assert both_ways(settings, topic, 0, 11, 12, gather, patience=10) == []
+
+
+def test_a_range_before_an_open_transaction_ends(settings, make_topic, produce, gather):
+    topic = make_topic()
+    produce(topic, [b"a", b"b"])
+    producer = Producer({**settings, "transactional.id": topic})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"open", partition=0)
+    producer.flush()
+    assert end_of(settings, topic) == 2
+    assert len(both_ways(settings, topic, 0, 0, 2, gather, patience=10)) == 2
+    producer.abort_transaction()
+
+
+@pytest.fixture
+def quick_cleaner(settings):
+    """Lets the log cleaner look for work five times a second, as long as the test runs."""
+    admin = AdminClient(settings)
+
+    def set_to(operation, value):
+        entry = ConfigEntry("log.cleaner.backoff.ms", value, incremental_operation=operation)
+        resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])
+        admin.incremental_alter_configs([resource])[resource].result()
+
+    set_to(AlterConfigOpType.SET, "200")
+    yield
+    set_to(AlterConfigOpType.DELETE, None)
+
+
+def test_gaps_from_compaction_are_passed_over(settings, make_topic, produce, gather, quick_cleaner):
+    topic = make_topic(cleanup_policy="compact", segment_ms="50", min_cleanable_dirty_ratio="0.001")
+    for _ in range(4):  # the same seven keys again and again, in segments of their own
+        produce(topic, [b"x" * 100] * 300)
+        time.sleep(0.1)
+    produce(topic, [b"last"])
+    end = end_of(settings, topic)
+    deadline = time.monotonic() + 40
+    while len(found := both_ways(settings, topic, 0, 0, end, gather)) > 320:
+        assert time.monotonic() < deadline, "the log cleaner did nothing"
+        time.sleep(0.3)
+    rng = random.Random(3)
+    for _ in range(10):
+        start, stop = sorted(rng.sample(range(end + 1), 2))
+        part = both_ways(settings, topic, 0, start, stop, gather)
+        assert part == [m for m in found if start <= m[0] < stop]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_chunk_given_out_is_never_written_again(settings, make_topic, produce, way):
+    topic = make_topic()
+    produce(topic, [b"%06d" % i for i in range(5000)])
+    chunks, copies = [], []
+    for chunk in fetch(settings, topic, 0, 0, 5000, max_messages=100, way=way):
+        chunks.append(chunk)
+        copies.append((chunk.buffer.copy(), chunk.offsets.copy()))
+    for chunk, (buffer, offsets) in zip(chunks, copies, strict=True):
+        np.testing.assert_array_equal(chunk.buffer, buffer)
+        np.testing.assert_array_equal(chunk.offsets, offsets)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_fetches_in_turns_and_given_up_half_way_do_not_disturb_each_other(
+    settings, make_topic, produce, gather, way
+):
+    topics = [make_topic(), make_topic()]
+    for topic in topics:
+        produce(topic, [b"%s %d" % (topic.encode(), i) for i in range(3000)])
+
+    def start(topic):
+        return fetch(settings, topic, 0, 0, 3000, max_messages=200, way=way)
+
+    for topic in topics:
+        next(start(topic))  # given up after one chunk; its consumer is used again
+    together = list(zip(start(topics[0]), start(topics[1]), strict=True))
+    for i, topic in enumerate(topics):
+        expected = [b"%s %d" % (topic.encode(), n) for n in range(3000)]
+        assert [m[2] for m in gather(pair[i] for pair in together)] == expected

@@ -1,0 +1,181 @@
+"""Replies are there once, whatever happens to the process that writes them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Producer
+
+from service.kafka.fetch import fetch
+from service.kafka.logs import LogEnds
+from service.kafka.markers import last_batch
+from service.kafka.sink import KafkaSink, KafkaWriter, Rows, SinkOptions
+from service.kafka.transactions import BatchWriter, Row
+from service.topics import TopicSpec, ensure_topics
+
+ROOT = Path(__file__).parents[3]
+WRITE = """
+import json, os, sys
+from service.kafka.sink import KafkaSink, Rows
+from service.kafka.transactions import Row
+options, batch, rows = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+writer = KafkaSink({"sink": options}).streamWriter(None, False)
+writer.commit([Rows([Row(t, k, v.encode()) for t, k, v in rows]), None], batch)
+os._exit(0)  # gone, before Spark could note that the batch is done
+"""
+DIE_IN_THE_MIDDLE = """
+import json, os, sys
+from confluent_kafka import Producer
+from service.kafka.config import producer_config
+options = json.loads(sys.argv[1])
+producer = Producer(producer_config(options["kafka"], options["query"]))
+producer.init_transactions()
+producer.begin_transaction()
+for topic, key, value in json.loads(sys.argv[3]):
+    producer.produce(topic, value, key=key)
+producer.flush()
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def options(settings, make_topic):
+    name = make_topic()
+    return SinkOptions(settings, query=name, markers=f"{name}-markers", patience=30)
+
+
+@pytest.fixture
+def committed(settings, gather):
+    def read(topic):
+        end = LogEnds(settings, [topic], 30).ends()[topic, 0]
+        return [payload for _, _, payload in gather(fetch(settings, topic, 0, 0, end))]
+
+    return read
+
+
+def in_another_process(code, options, batch, rows):
+    command = [sys.executable, "-c", code, options.to_json(), str(batch), json.dumps(rows)]
+    subprocess.run(command, check=True, cwd=ROOT, timeout=60)
+
+
+def writer_of(options):
+    return BatchWriter(options.kafka, options.query, options.markers, options.patience)
+
+
+@pytest.mark.integration
+def test_a_batch_replayed_by_another_process_writes_nothing_the_second_time(
+    options, make_topic, committed
+):
+    topic = make_topic()
+    for batch, rows in [(4, ["a", "b"]), (4, ["a", "b"]), (3, ["old"]), (7, ["c"]), (7, ["c"])]:
+        in_another_process(WRITE, options, batch, [(topic, "k", value) for value in rows])
+    assert committed(topic) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.integration
+def test_a_process_that_dies_inside_a_transaction_leaves_nothing_behind(
+    options, make_topic, committed
+):
+    topic = make_topic()
+    rows = [(topic, "k", "a"), (topic, "k", "b")]
+    in_another_process(DIE_IN_THE_MIDDLE, options, 0, rows)
+    in_another_process(WRITE, options, 0, rows)
+    assert committed(topic) == [b"a", b"b"]
+
+
+@pytest.mark.integration
+def test_a_batch_without_rows_writes_no_marker(options, settings):
+    writer = KafkaWriter(options, KafkaSink.too_large)
+    writer.commit([Rows([]), None], 0)
+    assert LogEnds(settings, [options.markers], 30).partitions() == []
+
+
+@pytest.mark.integration
+def test_a_fenced_producer_comes_back_and_sees_what_the_other_wrote(options, make_topic, committed):
+    topic = make_topic()
+    first, second = writer_of(options), writer_of(options)
+    assert first.write(0, [Row(topic, "k", b"0")], KafkaSink.too_large)
+    assert second.write(1, [Row(topic, "k", b"1")], KafkaSink.too_large)
+    assert not first.write(1, [Row(topic, "k", b"1 again")], KafkaSink.too_large)
+    assert first.write(2, [Row(topic, None, b"2")], KafkaSink.too_large)
+    assert committed(topic) == [b"0", b"1", b"2"]
+
+
+@pytest.mark.integration
+def test_an_open_transaction_of_another_query_does_not_hide_a_marker(options, settings, make_topic):
+    topic = make_topic()
+    writer = writer_of(options)
+    assert writer.write(0, [Row(topic, "k", b"0")], KafkaSink.too_large)
+    other = Producer({**settings, "transactional.id": f"{topic}-other"})
+    other.init_transactions()
+    other.begin_transaction()
+    other.produce(options.markers, b'{"query": "other", "batch": 9}', key=b"other")
+    other.flush()
+    assert writer.write(1, [Row(topic, "k", b"1")], KafkaSink.too_large)
+    settled = threading.Timer(1.0, other.commit_transaction)
+    settled.start()
+    assert last_batch(settings, options.markers, options.query, 30) == 1
+    settled.join()
+
+
+@pytest.mark.integration
+def test_the_last_marker_is_found_behind_many_of_other_queries(options, settings, produce):
+    assert writer_of(options).write(5, [Row(options.query, "k", b"x")], KafkaSink.too_large)
+    produce(options.markers, [b'{"query": "other", "batch": %d}' % i for i in range(12_000)])
+    assert last_batch(settings, options.markers, options.query, 30) == 5
+    assert last_batch(settings, options.markers, "nobody", 30) == -1
+
+
+@pytest.mark.integration
+def test_rows_too_large_for_the_broker_are_replaced_and_the_others_are_kept(
+    options, make_topic, committed
+):
+    topic = make_topic(max_message_bytes="2000")
+    small = [b"%0100d" % i for i in range(100)]  # together more than the topic's limit
+    rows = [Row(topic, "k", value) for value in [*small, b"x" * 5000, b"y" * (40 << 20), b"end"]]
+    assert writer_of(options).write(0, rows, KafkaSink.too_large)
+    found = committed(topic)
+    assert found[:100] == small
+    assert [json.loads(value)["code"] for value in found[100:102]] == ["reply_too_large"] * 2
+    assert found[102:] == [b"end"]
+
+
+@pytest.mark.integration
+def test_a_replacement_that_is_too_large_again_is_dropped(options, make_topic, committed):
+    topic = make_topic(max_message_bytes="2000")
+    rows = [Row(topic, "k", value) for value in (b"a", b"x" * 5000, b"b")]
+    assert writer_of(options).write(0, rows, lambda row: row._replace(value=row.value + b"more"))
+    assert committed(topic) == [b"a", b"b"]
+
+
+@pytest.mark.integration
+def test_a_broker_restart_between_batches_is_waited_for(own_broker, gather):
+    settings = {"bootstrap.servers": own_broker.bootstrap_servers, "log_level": 0}
+    ensure_topics(settings, [TopicSpec("out")])
+    writer = BatchWriter(settings, "q", "markers", 60)
+    assert writer.write(0, [Row("out", "k", b"0")], KafkaSink.too_large)
+    own_broker.restart()
+    assert writer.write(1, [Row("out", "k", b"1")], KafkaSink.too_large)
+    end = LogEnds(settings, ["out"], 30).ends()["out", 0]
+    found = gather(fetch(settings, "out", 0, 0, end))
+    assert [payload for _, _, payload in found] == [b"0", b"1"]
+
+
+def test_a_task_hands_over_its_rows_and_not_more_bytes_than_allowed():
+    options = SinkOptions({}, query="q", task_bytes=500)
+    writer = KafkaWriter(options, lambda row: row._replace(value=b"large"))
+    values = [b"x" * 200, b"y" * 200, b"z" * 200, b"w"]
+    batch = pa.record_batch(
+        [["t"] * 4, ["k", None, "k", "k"], pa.array(values, pa.binary())],
+        ["topic", "key", "value"],
+    )
+    rows = writer.write(iter([batch])).rows
+    assert [row.value for row in rows] == [*values[:2], b"large", b"w"]
+    assert rows[1] == Row("t", None, values[1])
+    assert writer.write(iter([])).rows == []

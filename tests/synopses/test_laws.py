@@ -1,0 +1,97 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from synopses import KINDS, CountMin, Items, StateError, from_bytes, laws
+from synopses.laws import LawError, check, damaged_bytes_are_refused, forged_payloads_do_no_harm
+
+FINGERPRINTS = """
+import warnings
+warnings.simplefilter("ignore")
+from synopses import KINDS
+from synopses.laws import fingerprint, forged_payloads_do_no_harm
+for kind, cls in KINDS.items():
+    print(kind, fingerprint(cls))
+    if {forge}:
+        forged_payloads_do_no_harm(cls, cases=15)
+"""
+
+
+@pytest.mark.parametrize("law", list(laws.laws()), ids=lambda law: law.__name__)
+@pytest.mark.parametrize("cls", KINDS.values(), ids=KINDS.keys())
+def test_every_kind_obeys_every_law(cls, law):
+    law(cls)
+
+
+@pytest.mark.parametrize("cls", KINDS.values(), ids=KINDS.keys())
+def test_ten_thousand_damaged_states_are_refused(cls):
+    damaged_bytes_are_refused(cls, cases=10_000)
+
+
+@pytest.mark.parametrize("cls", KINDS.values(), ids=KINDS.keys())
+def test_a_thousand_forged_payloads_do_no_harm(cls):
+    forged_payloads_do_no_harm(cls, cases=1_000)
+
+
+def _fingerprints(environment: dict[str, str], forge: bool) -> str:
+    # Without the JIT an index out of bounds in a kernel is an exception instead of a crash.
+    script = FINGERPRINTS.format(forge=forge)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_bytes_are_the_same_in_another_process_and_without_the_jit():
+    here = "".join(f"{kind} {laws.fingerprint(cls)}\n" for kind, cls in KINDS.items())
+    assert _fingerprints({"PYTHONHASHSEED": "1"}, forge=False) == here
+    assert _fingerprints({"NUMBA_DISABLE_JIT": "1", "PYTHONHASHSEED": "2"}, forge=True) == here
+
+
+def test_bytes_say_what_kind_they_hold():
+    sketch = CountMin.example()
+    assert type(from_bytes(sketch.to_bytes())) is CountMin
+    with pytest.raises(StateError, match="count_min"):
+        KINDS["bloom"].from_bytes(sketch.to_bytes())
+
+
+class Forgetful(CountMin):
+    """A kind that breaks a law."""
+
+    kind = "forgetful"
+
+    def _merge(self, other):
+        pass
+
+
+class Talkative(CountMin):
+    """A kind that counts its batches."""
+
+    kind = "talkative"
+
+    def add_slots(self, arrays, slots, items):
+        super().add_slots(arrays, slots, items)
+        arrays["total"] += 1
+
+
+@pytest.mark.parametrize(
+    ("cls", "law"),
+    [(Forgetful, "merging_parts_gives_the_whole"), (Talkative, "batches_do_not_matter")],
+)
+def test_a_broken_law_is_named(cls, law):
+    with pytest.raises(LawError, match=f"{cls.__name__} breaks {law}"):
+        check(cls)
+
+
+def test_non_finite_values_do_not_touch_the_state():
+    sketch = CountMin()
+    sketch.add(Items.of(["a", "b", "c"], values=np.array([np.nan, np.inf, -np.inf])))
+    assert sketch.to_bytes() == CountMin().to_bytes()
