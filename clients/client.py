@@ -9,6 +9,7 @@ with Client("localhost:9092") as sde:
 
 from __future__ import annotations
 
+import base64
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +17,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from clients.answers import Answer, Description
-from clients.errors import ClientError, TransportError
+from clients.errors import BadInput, ClientError, TransportError
 from clients.files import read_tables
-from clients.handle import SynopsisHandle
+from clients.handle import ExportFormat, SynopsisHandle
 from clients.kafka import KafkaTransport
+from clients.lanes import Parcel, lane_of
 from clients.pending import Mailbox, Pending, T
 from clients.tables import encode_frames
 from clients.transport import Message, Transport
@@ -136,6 +138,16 @@ class Client:
         }
         return self._submit("estimate", fields, Answer.of)
 
+    def export(
+        self, uid: Uid, /, *, stream: str | None = None, format: ExportFormat = "native"
+    ) -> bytes:
+        """The state of a synopsis: `synopses` reads the native form, Apache DataSketches its own.
+
+        `stream` names the one meant where a synopsis has a summary for each.
+        """
+        fields: Message = {"uid": _text(uid), "stream": stream, "format": format}
+        return self._submit("export", fields, lambda r: base64.b64decode(r["value"])).result()
+
     def delete(self, uid: Uid, /) -> None:
         self._submit("delete", {"uid": _text(uid)}, lambda reply: None).result()
 
@@ -190,19 +202,21 @@ class Client:
     # -- tuples -------------------------------------------------------------------------------
 
     def send(self, dataset: str, stream: str, values: Mapping[str, Any], time: Time = None) -> None:
-        """Send one tuple, without waiting. Tuples of one stream keep their order.
+        """Send one tuple, without waiting. Call `flush` before a question that must see it.
 
-        Call `flush` before a question that must see it.
+        The tuples of one stream keep their order, in whatever ways they are sent.
         """
         payload = encode_tuple(dataset, stream, values, time)
-        self._transport.send_data(payload, key=f"{dataset}/{stream}")
+        self._transport.send_data(payload, lane=lane_of(dataset, stream, self._transport.lanes))
 
     def send_many(self, dataset: str, rows: Iterable[Row]) -> int:
         """Send (stream, values) or (stream, values, time), or mappings of these names.
 
         Returns the number of tuples, once all are delivered.
         """
-        return self._send_all(encode_lines(dataset, rows))
+        sent = sum(map(self._send_parcel, encode_lines(dataset, rows, self._transport.lanes)))
+        self.flush()
+        return sent
 
     def send_table(
         self, table: Any, *, dataset: str, stream: str = "stream", time: str | None = None
@@ -212,7 +226,11 @@ class Client:
         `stream` and `time` name columns; every column is a field. Without `time`, a column of
         that name is meant, if there is one. Returns the number of tuples, all delivered.
         """
-        return self._send_all(encode_frames(table, dataset=dataset, stream=stream, time=time))
+        lanes = self._transport.lanes
+        frames = encode_frames(table, dataset=dataset, stream=stream, time=time, lanes=lanes)
+        sent = sum(map(self._send_parcel, frames))
+        self.flush()
+        return sent
 
     def send_file(
         self,
@@ -228,25 +246,29 @@ class Client:
         `progress` is told the number of tuples sent and the share of the file they are.
         """
         sent = 0
-        for table, share in read_tables(path):
-            for payload, tuples in encode_frames(table, dataset=dataset, stream=stream, time=time):
-                self._transport.send_data(payload)
-                sent += tuples
-            progress(sent, share)
-        self._transport.flush()
+        lanes = self._transport.lanes
+        try:
+            for table, share in read_tables(path):
+                for parcel in encode_frames(
+                    table, dataset=dataset, stream=stream, time=time, lanes=lanes
+                ):
+                    sent += self._send_parcel(parcel)
+                progress(sent, share)
+        except BadInput as error:
+            if not sent:
+                raise
+            self.flush()
+            raise BadInput(f"{error}; {sent} tuples had been sent before") from error
+        self.flush()
         return sent
 
     def flush(self) -> None:
         """Return when all tuples sent are with the broker; DeliveryFailed if some are not."""
         self._transport.flush()
 
-    def _send_all(self, messages: Iterable[tuple[bytes, int]]) -> int:
-        sent = 0
-        for payload, tuples in messages:
-            self._transport.send_data(payload)
-            sent += tuples
-        self._transport.flush()
-        return sent
+    def _send_parcel(self, parcel: Parcel) -> int:
+        self._transport.send_data(parcel.payload, lane=parcel.lane)
+        return parcel.tuples
 
     # -- the end ------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from functools import cached_property
 
@@ -37,7 +36,6 @@ class KafkaTransport:
         self._reader: TopicReader | None = None
         self._listener: threading.Thread | None = None
         self._closing = threading.Event()
-        self._turn = itertools.count()
         self._undelivered = 0
         self._reason = ""
 
@@ -84,14 +82,12 @@ class KafkaTransport:
 
     # -- tuples -------------------------------------------------------------------------------
 
-    def send_data(self, payload: bytes, *, key: str | None = None) -> None:
+    def send_data(self, payload: bytes, *, lane: int) -> None:
         self._raise_undelivered()
-        # In turn, since librdkafka's own choice keeps to one partition for a while.
-        partition = -1 if key is not None else next(self._turn) % self._data_partitions
         while True:
             try:
                 self._data.produce(
-                    self.topics.data, payload, key, partition, on_delivery=self._note_undelivered
+                    self.topics.data, payload, partition=lane, on_delivery=self._note_undelivered
                 )
                 self._data.poll(0)
                 return
@@ -114,7 +110,11 @@ class KafkaTransport:
         return _producer(data_config(self._settings))
 
     @cached_property
-    def _data_partitions(self) -> int:
+    def lanes(self) -> int:
+        """The partitions of the data topic, counted once.
+
+        With partitions added later a stream would change its lane and could overtake itself.
+        """
         topic = self.topics.data
         try:
             found = self._data.list_topics(topic, SECONDS_TO_CONNECT).topics[topic]

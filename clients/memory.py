@@ -11,7 +11,7 @@ Handler = Callable[[Message], "Message | list[Message] | None"]
 
 
 class InMemoryTransport:
-    """Answers from a function; keeps what was sent.
+    """Answers from a function; keeps what was sent, in `lanes` lanes.
 
     `handler` gets a request and returns its reply, several, or None for silence. What every
     reply has (`id`, `request`, `op`, `status`) is filled in where the handler leaves it out.
@@ -19,9 +19,11 @@ class InMemoryTransport:
     >>> transport = InMemoryTransport(lambda request: {"value": 2.0})
     """
 
-    def __init__(self, handler: Handler = lambda request: {}) -> None:
+    def __init__(self, handler: Handler = lambda request: {}, *, lanes: int = 1) -> None:
+        self.lanes = lanes
         self.requests: list[Message] = []
         self.data: list[bytes] = []
+        self.data_of_lane: list[list[bytes]] = [[] for _ in range(lanes)]
         self.closed = False
         self._handler = handler
         self._on_reply: OnReply | None = None
@@ -47,8 +49,9 @@ class InMemoryTransport:
             if self._on_reply is not None:
                 self._on_reply({**head, **reply})
 
-    def send_data(self, payload: bytes, *, key: str | None = None) -> None:
+    def send_data(self, payload: bytes, *, lane: int) -> None:
         self.data.append(payload)
+        self.data_of_lane[lane].append(payload)
 
     def flush(self) -> None:
         pass

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clients.errors import BadInput, MissingExtra
+from clients.lanes import Parcel, lane_of
 
 ROWS_A_FRAME = 50_000
 BYTES_A_FRAME = 2 << 20  # aimed at
@@ -37,29 +38,54 @@ def arrow_trouble_with(what: str) -> Iterator[None]:
 
 
 def encode_frames(
-    table: Any, *, dataset: str, stream: str, time: str | None
-) -> Iterator[tuple[bytes, int]]:
-    """Messages for a pandas DataFrame or an Arrow table, each with its number of tuples."""
+    table: Any, *, dataset: str, stream: str, time: str | None, lanes: int
+) -> Iterator[Parcel]:
+    """Messages for a pandas DataFrame or an Arrow table, in the lanes of its streams."""
     prepared = _prepare(_as_arrow(table), dataset, stream, time)
     if not prepared.num_rows:
         return
     rows = max(1, min(ROWS_A_FRAME, prepared.num_rows * BYTES_A_FRAME // (prepared.nbytes + 1)))
-    for start in range(0, prepared.num_rows, rows):
-        yield from _frames_of(prepared.slice(start, rows))
+    # In spans, so that the lanes go on through the table's time side by side.
+    for start in range(0, prepared.num_rows, rows * lanes):
+        span = prepared.slice(start, rows * lanes)
+        for lane, part in _by_lane(span, dataset, lanes):
+            frames = -(-part.num_rows // rows)
+            even = -(-part.num_rows // frames)  # a lane over its share has no tiny last frame
+            for at in range(0, part.num_rows, even):
+                yield from _frames_of(part.slice(at, even), lane)
 
 
-def _frames_of(rows: Any) -> Iterator[tuple[bytes, int]]:
+def _by_lane(rows: Any, dataset: str, lanes: int) -> Iterator[tuple[int, Any]]:
+    """The rows of each lane that has any, in their order."""
+    if lanes == 1:
+        yield 0, rows
+        return
+    from pyarrow import compute
+
+    # A row without a stream is for the engine to refuse; any lane will do.
+    named = rows["stream"].combine_chunks().fill_null("").dictionary_encode()
+    names = named.dictionary.to_pylist()
+    lane_of_name = arrow().array([lane_of(dataset, name, lanes) for name in names])
+    lane_of_row = lane_of_name.take(named.indices)
+    sorted_rows = rows.combine_chunks().take(compute.array_sort_indices(lane_of_row))  # stable
+    start = 0
+    for each in sorted(compute.value_counts(lane_of_row).to_pylist(), key=lambda c: c["values"]):
+        yield each["values"], sorted_rows.slice(start, each["counts"])
+        start += each["counts"]
+
+
+def _frames_of(rows: Any, lane: int) -> Iterator[Parcel]:
     pa = arrow()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows.combine_chunks())
     frame = sink.getvalue().to_pybytes()
     if len(frame) <= MOST_BYTES_A_FRAME:
-        yield frame, rows.num_rows
+        yield Parcel(frame, rows.num_rows, lane)
     elif rows.num_rows > 1:
         half = rows.num_rows // 2
-        yield from _frames_of(rows.slice(0, half))
-        yield from _frames_of(rows.slice(half))
+        yield from _frames_of(rows.slice(0, half), lane)
+        yield from _frames_of(rows.slice(half), lane)
     else:
         raise BadInput(f"a row has {len(frame)} bytes, expected at most {MOST_BYTES_A_FRAME}")
 

@@ -24,14 +24,18 @@ class Topics:
 
 
 class Transport(Protocol):
+    @property
+    def lanes(self) -> int:
+        """How many ways tuples can take; the same for as long as the transport lives."""
+
     def listen(self, on_reply: OnReply) -> None:
         """Hand every message of the output topic to `on_reply`, beginning now."""
 
     def send_request(self, request: Message, on_failure: OnFailure) -> None:
         """Send without waiting; `on_failure` is called if the request cannot be delivered."""
 
-    def send_data(self, payload: bytes, *, key: str | None = None) -> None:
-        """Send without waiting. Messages with the same key keep their order."""
+    def send_data(self, payload: bytes, *, lane: int) -> None:
+        """Send without waiting. Messages of one lane keep their order."""
 
     def flush(self) -> None:
         """Return when all data is delivered; DeliveryFailed if some is not."""

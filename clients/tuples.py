@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from clients.errors import BadInput
+from clients.lanes import Parcel, lane_of
 from clients.tables import FRAME_START, decode_frame
 
 Time = int | datetime | None
@@ -52,27 +53,55 @@ def milliseconds(time: int | datetime) -> int:
     return int(time)
 
 
-def encode_lines(dataset: str, rows: Iterable[Row]) -> Iterator[tuple[bytes, int]]:
-    """Messages of many lines, each with its number of tuples."""
-    lines: list[bytes] = []
-    size = 0
-    for row in rows:
-        line = encode_tuple(dataset, *_parts(row))
-        if lines and (len(lines) == LINES_A_MESSAGE or size + len(line) > BYTES_A_MESSAGE):
-            yield b"\n".join(lines), len(lines)
-            lines, size = [], 0
-        lines.append(line)
-        size += len(line) + 1
-    if lines:
-        yield b"\n".join(lines), len(lines)
+def encode_lines(dataset: str, rows: Iterable[Row], lanes: int) -> Iterator[Parcel]:
+    """Messages of many lines, in the lanes of their streams."""
+    waiting = [_Lines(lane) for lane in range(lanes)]
+    for number, row in enumerate(rows, start=1):
+        stream, values, time = _parts(row)
+        line = encode_tuple(dataset, stream, values, time)
+        lines = waiting[lane_of(dataset, stream, lanes)]
+        if lines.is_full_for(line):
+            yield lines.parcel()
+        lines.add(line)
+        if number % (LINES_A_MESSAGE * lanes) == 0:
+            # All lanes, so that in none a tuple waits while others run far ahead of its time.
+            yield from (each.parcel() for each in waiting if each.count)
+    yield from (each.parcel() for each in waiting if each.count)
 
 
-def _parts(row: Row) -> tuple[Any, ...]:
+class _Lines:
+    """The lines that wait in one lane for their message."""
+
+    def __init__(self, lane: int) -> None:
+        self._lane = lane
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    @property
+    def count(self) -> int:
+        return len(self._lines)
+
+    def is_full_for(self, line: bytes) -> bool:
+        too_large = self._size + len(line) > BYTES_A_MESSAGE
+        return self.count == LINES_A_MESSAGE or (too_large and self.count > 0)
+
+    def add(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._size += len(line) + 1
+
+    def parcel(self) -> Parcel:
+        """The message; nothing waits afterwards."""
+        parcel = Parcel(b"\n".join(self._lines), self.count, self._lane)
+        self._lines, self._size = [], 0
+        return parcel
+
+
+def _parts(row: Row) -> tuple[Any, Any, Any]:
     if isinstance(row, Mapping):
         if {"stream", "values"} <= row.keys() <= {"stream", "values", "time"}:
             return row["stream"], row["values"], row.get("time")
     elif len(row) in (2, 3):
-        return tuple(row)
+        return row[0], row[1], row[2] if len(row) == 3 else None
     raise BadInput(
         f"row={str(row)[:200]}: expected (stream, values), (stream, values, time)"
         " or a mapping with these names"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import orjson
 
-from clients.cli import engine, kinds, requests, send, topics
+from clients.cli import engine, export, kinds, requests, send, topics
 from clients.cli.session import AS_JSON
 from clients.errors import AnswerTimeout, ClientError, Refused
 
@@ -60,6 +60,7 @@ for _command in (
     requests.estimate,
     requests.list_,
     requests.describe,
+    export.export,
     requests.delete,
     topics.topics,
     topics.tail,

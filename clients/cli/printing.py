@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,12 +21,23 @@ def print_json(message: Any) -> None:
     click.echo(orjson.dumps(message))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
-    for number, column in enumerate(columns):
-        # Folded, never cut: nothing is hidden. Names, which come first, stay in one piece.
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    whole: int = 0,
+    numbers: Collection[str] = (),
+) -> None:
+    """`whole` is the place of the column of names that stay in one piece, as `numbers` do."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    for at, column in enumerate(columns):
+        # The others are folded, never cut: nothing is hidden.
         table.add_column(
-            column, overflow="fold", no_wrap=number == 0, min_width=min(len(column), 12)
+            column,
+            justify="right" if column in numbers else "left",
+            overflow="fold",
+            no_wrap=at == whole or column in numbers,
+            min_width=min(len(column), 12),
         )
     for row in rows:
         # Text, because what comes from outside may look like rich's markup.
@@ -75,24 +86,43 @@ def print_list(items: list[Any]) -> None:
 
 
 def print_descriptions(descriptions: Sequence[Description]) -> None:
+    """What fits a line of a terminal; `sde describe` shows the rest."""
     rows = [
         [
             each.uid,
             each.kind,
             each.dataset,
             each.scope if isinstance(each.scope, str) else f"stream={each.scope['stream']}",
-            each.key,
-            each.value,
-            " ".join(f"{name}={shown_plainly(value)}" for name, value in each.params.items()),
             each.tuples,
-            each.bytes,
+            each.streams if each.scope == "stream" else None,
+            size(each.bytes) if each.bytes is not None else None,
         ]
         for each in descriptions
     ]
-    columns = ("uid", "kind", "dataset", "scope", "key", "value", "params", "tuples", "bytes")
+    numbers = ("tuples", "streams", "memory")
+    columns = ("uid", "kind", "dataset", "scope", *numbers)
     # Columns nobody fills take the room of others.
     filled = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
-    print_table([columns[at] for at in filled], [[row[at] for at in filled] for row in rows])
+    print_table(
+        [columns[at] for at in filled],
+        [[row[at] for at in filled] for row in rows],
+        whole=1,
+        numbers=numbers,
+    )
+
+
+def size(count: int) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(1_234), size(250_000_000)
+    ('999 B', '1.23 kB', '250 MB')
+    """
+    amount, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.3g} {unit}"
 
 
 def print_object(message: Message) -> None:

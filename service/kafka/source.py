@@ -50,7 +50,7 @@ class ReaderOptions:
     on_lost: OnLost = "stop"
     stop_file: str = ""  # while this file exists no new batch is admitted
     target_seconds: float | None = None  # how long a batch should take; None: no limit on batches
-    first_budget: int = 10_000  # messages of the first batch
+    first_budget: int = 300  # messages of the first batch: they may be frames of megabytes
     smallest_budget: int = 100
     largest_budget: int = 5_000_000
     patience: float = PATIENCE_SECONDS  # how long to wait for a broker that is away

@@ -1,5 +1,6 @@
 """The command line over the in-memory transport."""
 
+import base64
 import json
 import os
 import sys
@@ -105,15 +106,64 @@ def test_list_and_describe_show_the_definitions() -> None:
 
     listed, _ = run("list", handler=handler)
     described, _ = run("describe", "u", handler=handler)
-    assert "bitmaps" in listed.stdout
+    assert listed.stdout.split()[:4] == ["uid", "kind", "dataset", "scope"]
+    assert "bitmaps" in described.stdout
     assert "512" in described.stdout
     as_json, _ = run("list", "--json", handler=handler)
     assert json.loads(as_json.stdout) == [TOLD]
 
 
+def test_a_list_is_readable_in_80_columns() -> None:
+    many = {"tuples": 123_456_789, "streams": 5000, "bytes": 271_828_182}
+    long = {**TOLD, **many, "uid": f"lossy_counting-{'ab12' * 12}", "kind": "lossy_counting"}
+    one = {**TOLD, **many, "dataset": "vessels of the Aegean", "scope": {"stream": "EURUSD"}}
+    result, _ = run("list", handler=lambda request: {"value": [long, one]}, env={"COLUMNS": "80"})
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines[1].split()) == "uid kind dataset scope tuples streams memory"
+    figures = "lossy_counting d stream 123,456,789 5,000 272 MB"
+    assert " ".join(lines[3].split()[1:]) == figures
+    assert "".join(line[1:10].strip() for line in lines[3:]).startswith(long["uid"])
+
+
 def test_an_empty_list_says_so() -> None:
     result, _ = run("list", "--dataset", "d", handler=lambda request: {"value": []})
     assert result.stdout == "There are no synopses of d.\n"
+
+
+def exported(state):
+    return lambda request: {"value": base64.b64encode(state).decode()}
+
+
+def test_export_writes_the_state_to_a_file(tmp_path) -> None:
+    path = tmp_path / "traders.sketch"
+    words = ("export", "traders", "--stream", "EURUSD", "--format", "datasketches")
+    result, transport = run(*words, "--output", str(path), handler=exported(b"\x00state"))
+    assert path.read_bytes() == b"\x00state"
+    assert result.stdout == f"6 bytes written to {path}\n"
+    (request,) = transport.requests
+    del request["id"]
+    assert request == {
+        "op": "export",
+        "uid": "traders",
+        "stream": "EURUSD",
+        "format": "datasketches",
+    }
+
+
+def test_export_in_json_prints_base64() -> None:
+    result, _ = run("export", "u", "--json", handler=exported(b"\x00state"))
+    told = {"uid": "u", "format": "native", "bytes": 6}
+    assert json.loads(result.stdout) == {**told, "state": "AHN0YXRl"}
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path) -> None:
+    path = tmp_path / "none" / "u.sketch"
+    result, _ = run("export", "u", "--output", str(path), handler=exported(b""))
+    assert result.exit_code == 1
+    assert str(path) in result.stderr
+    refused, _ = run("export", "u", "--output", str(path), handler=fault("unknown_synopsis"))
+    assert "sde list" in refused.stderr
 
 
 def test_delete_takes_several() -> None:
@@ -178,6 +228,8 @@ def test_silence_ends_with_3() -> None:
         ["estimate", "key=AAPL"],
         ["estimate", "u", "stream=EURUSD"],
         ["send", "missing.csv", "--dataset", "d"],
+        ["export", "u"],
+        ["export", "u", "--json", "--format", "pickle"],
         ["kinds", "countmin"],
         ["nonsense"],
     ],

@@ -48,7 +48,7 @@ def test_create_sends_a_request_the_engine_can_read() -> None:
 
 def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
     def handler(request):
-        return {"value": [] if request["op"] == "list" else {}}
+        return {"value": {"list": [], "export": ""}.get(request["op"], {})}
 
     transport = InMemoryTransport(handler)
     with Client(transport) as sde:
@@ -58,6 +58,8 @@ def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
         a.estimate("frequency", key="k", stream="s")
         a.estimate("join_size", "b", sde.synopsis("c"))
         a.describe()
+        a.export()
+        a.export(stream="s", format="datasketches")
         a.delete()
         sde.list()
         sde.list("d")
@@ -104,6 +106,11 @@ def test_list_and_describe_are_typed() -> None:
     described = sde.describe("u")
     assert listed == described
     assert (described.uid, described.scope, described.bytes) == ("u", "stream", 512)
+
+
+def test_an_export_is_the_bytes_of_the_state() -> None:
+    sde = Client(InMemoryTransport(lambda request: {"value": "AHN0YXRl"}))
+    assert sde.export("u") == sde.synopsis("u").export(format="datasketches") == b"\x00state"
 
 
 @pytest.mark.parametrize("code", [*Code, "of_a_newer_engine"])

@@ -3,6 +3,7 @@
 The engine is a thread here that reads requests and writes canned replies in transactions.
 """
 
+import itertools
 import json
 import threading
 import uuid
@@ -14,7 +15,9 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from pyarrow import parquet
 
+import clients.kafka
 import clients.topic_reader
 from clients import (
     AnswerTimeout,
@@ -185,30 +188,58 @@ def test_settings_librdkafka_does_not_know_are_named(broker) -> None:
         sde.list()
 
 
-def test_tuples_of_one_stream_keep_their_order_in_one_partition(broker, topics, sde) -> None:
-    for n in range(300):
-        sde.send("d", f"s{n % 5}", {"n": n})
-    sde.flush()
-    places = {}
-    for number, messages in enumerate(all_data(broker, topics)):
+def numbers_by_place(broker, topics) -> dict[tuple[int, str], list[int]]:
+    """The field `n` of the tuples of each partition and stream, in their order there."""
+    places: dict[tuple[int, str], list[int]] = {}
+    for partition, messages in enumerate(all_data(broker, topics)):
         for one in (one for message in messages for one in decode(message)):
-            seen = places.setdefault(one["stream"], (number, []))
-            assert seen[0] == number
-            seen[1].append(one["values"]["n"])
-    assert sum(len(numbers) for _, numbers in places.values()) == 300
-    assert all(numbers == sorted(numbers) for _, numbers in places.values())
+            places.setdefault((partition, one["stream"]), []).append(one["values"]["n"])
+    return places
 
 
-def test_frames_and_lines_go_to_the_partitions_in_turn(broker, topics, sde) -> None:
-    n = 300_000
-    table = pa.table({"stream": ["s"] * n, "x": range(n), "y": range(n)})
-    assert sde.send_table(table, dataset="d") == n
-    assert sde.send_many("d", (("s", {"x": x}) for x in range(6000))) == 6000
-    data = all_data(broker, topics)
-    counts = [len(messages) for messages in data]
-    assert max(counts) - min(counts) <= 1
-    tuples = [one["values"]["x"] for messages in data for m in messages for one in decode(m)]
-    assert sorted(tuples) == sorted([*range(n), *range(6000)])
+def test_a_stream_keeps_its_order_in_one_partition_however_it_is_sent(
+    broker, topics, sde, tmp_path
+) -> None:
+    numbers = itertools.count()
+
+    def rows(count):
+        return [(f"s{n % 20}", n) for n in itertools.islice(numbers, count)]
+
+    def table(count):
+        streams, n = zip(*rows(count), strict=True)
+        return pa.table({"stream": streams, "n": n})
+
+    for stream, n in rows(300):
+        sde.send("d", stream, {"n": n})
+    assert sde.send_table(table(200_000), dataset="d") == 200_000
+    for stream, n in rows(300):
+        sde.send("d", stream, {"n": n})
+    assert sde.send_many("d", ((stream, {"n": n}) for stream, n in rows(10_000))) == 10_000
+    parquet.write_table(table(60_000), tmp_path / "ticks.parquet")
+    assert sde.send_file(tmp_path / "ticks.parquet", dataset="d") == 60_000
+    for stream, n in rows(400):
+        sde.send("d", stream, {"n": n})
+    sde.flush()
+    places = numbers_by_place(broker, topics)
+    assert {partition for partition, _ in places} == {0, 1, 2}
+    assert {stream: n for (_, stream), n in places.items()} == {
+        f"s{first}": list(range(first, next(numbers), 20)) for first in range(20)
+    }
+    assert len(places) == 20
+
+
+def test_a_client_keeps_to_the_partitions_it_found_first(broker, topics, sde) -> None:
+    for n in range(100):
+        sde.send("d", f"s{n % 20}", {"n": n})
+    sde.flush()
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.create_partitions([NewPartitions(topics.data, 8)])[topics.data].result(30)
+    for n in range(100, 200):
+        sde.send("d", f"s{n % 20}", {"n": n})
+    sde.flush()
+    assert sde.send_many("d", ((f"s{n % 20}", {"n": n}) for n in range(200, 300))) == 100
+    places = numbers_by_place(broker, topics)
+    assert sorted(map(tuple, places.values())) == [tuple(range(n, 300, 20)) for n in range(20)]
 
 
 def test_tuples_the_broker_does_not_take_are_an_error(broker, topics) -> None:
@@ -216,12 +247,21 @@ def test_tuples_the_broker_does_not_take_are_an_error(broker, topics) -> None:
     sde = Client(KafkaTransport(broker.bootstrap_servers, topics=topics, settings=limit))
     with pytest.raises(DeliveryFailed, match="bytes for topic"):
         sde.send("d", "s", {"text": "x" * 2000})
-    nowhere = KafkaTransport("127.0.0.1:1", topics=topics, settings={"message.timeout.ms": 300})
-    sde = Client(nowhere)
-    sde.send("d", "s", {})
+    sde.close()
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    small = NewTopic(f"{topics.data}-small", 1, 1, config={"max.message.bytes": "1000"})
+    admin.create_topics([small])[small.topic].result(30)
+    sde = Client(KafkaTransport(broker.bootstrap_servers, topics=Topics(data=small.topic)))
+    sde.send("d", "s", {"text": "x" * 2000})
     with pytest.raises(DeliveryFailed, match="1 messages for topic"):
         sde.flush()
     sde.close()
+
+
+def test_tuples_without_a_broker_are_an_error_that_tells_its_address(monkeypatch) -> None:
+    monkeypatch.setattr(clients.kafka, "SECONDS_TO_CONNECT", 0.5)
+    with Client("127.0.0.1:1") as sde, pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"):
+        sde.send("d", "s", {})
 
 
 def test_a_request_the_broker_does_not_take_fails_before_the_time_out(own_broker) -> None:

@@ -172,9 +172,9 @@ def test_a_large_table_becomes_many_frames_of_a_good_size(sde, transport) -> Non
 def test_rows_much_larger_than_the_others_still_fit_a_message() -> None:
     texts = ["x"] * 40 + ["y" * (5 << 20)] * 5 + ["x"] * 20_000
     table = pa.table({"stream": ["s"] * len(texts), "text": texts})
-    frames = list(encode_frames(table, dataset="d", stream="stream", time=None))
-    assert sum(rows for _, rows in frames) == len(texts)
-    assert all(len(frame) <= MOST_BYTES_A_FRAME for frame, _ in frames)
+    frames = list(encode_frames(table, dataset="d", stream="stream", time=None, lanes=3))
+    assert sum(frame.tuples for frame in frames) == len(texts)
+    assert all(len(frame.payload) <= MOST_BYTES_A_FRAME for frame in frames)
 
 
 def test_a_row_beyond_the_limit_is_refused(sde) -> None:
@@ -257,6 +257,16 @@ def test_a_file_that_cannot_be_read_is_refused(sde, tmp_path, name, content, say
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=says):
         sde.send_file(tmp_path / name, dataset="d")
+
+
+def test_a_file_bad_at_its_end_tells_how_much_of_it_was_sent(sde, transport, tmp_path) -> None:
+    n = 700_000  # several blocks
+    path = tmp_path / "ticks.csv"
+    path.write_text("stream,x\n" + "".join(f"s,{i}\n" for i in range(n)) + "s,1,2\n")
+    with pytest.raises(BadInput, match=r"columns.*; (\d+) tuples had been sent before") as caught:
+        sde.send_file(path, dataset="d")
+    told = int(str(caught.value).split("; ")[-1].split()[0])
+    assert told == len(transport.tuples) > 0
 
 
 def test_a_missing_file_is_refused(sde, tmp_path) -> None:

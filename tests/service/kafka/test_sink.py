@@ -52,11 +52,14 @@ def options(settings, make_topic):
 
 @pytest.fixture
 def committed(settings, gather):
-    def read(topic):
-        end = LogEnds(settings, [topic], 30).ends()[topic, 0]
-        return [payload for _, _, payload in gather(fetch(settings, topic, 0, 0, end))]
+    return lambda topic: replies(settings, topic, gather)
 
-    return read
+
+def replies(settings, topic, gather):
+    """To the high watermark: a commit returns when it is decided, a moment before readers see
+    it, and the fetch waits for that."""
+    end = LogEnds(settings, [topic], 30).high_watermarks([(topic, 0)])[topic, 0]
+    return [payload for _, _, payload in gather(fetch(settings, topic, 0, 0, end))]
 
 
 def in_another_process(code, options, batch, rows):
@@ -162,9 +165,7 @@ def test_a_broker_restart_between_batches_is_waited_for(own_broker, gather):
     assert writer.write(0, [Row("out", "k", b"0")], KafkaSink.too_large)
     own_broker.restart()
     assert writer.write(1, [Row("out", "k", b"1")], KafkaSink.too_large)
-    end = LogEnds(settings, ["out"], 30).ends()["out", 0]
-    found = gather(fetch(settings, "out", 0, 0, end))
-    assert [payload for _, _, payload in found] == [b"0", b"1"]
+    assert replies(settings, "out", gather) == [b"0", b"1"]
 
 
 def test_a_task_hands_over_its_rows_and_not_more_bytes_than_allowed():
