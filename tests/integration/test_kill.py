@@ -1,0 +1,139 @@
+"""SIGKILL in the middle of a stream: afterwards everything is as if nothing had happened."""
+
+import base64
+import json
+import threading
+from collections import Counter
+
+import numpy as np
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from integration.conftest import wait_for_tuples
+
+from clients import Client
+from clients.engine_process import EngineProcess
+from synopses import KINDS, Items
+
+pytestmark = pytest.mark.integration
+
+KINDS_ASKED = ("count_min", "hyperloglog", "quantiles", "sample")
+
+
+def tuples(count):
+    rng = np.random.default_rng(3)
+    streams, keys = rng.integers(0, 200, count), rng.zipf(1.3, count) % 1000
+    return [
+        (f"s{s}", {"k": f"k{k}", "v": k / 8})
+        for s, k in zip(streams.tolist(), keys.tolist(), strict=True)
+    ]
+
+
+def test_a_killed_service_goes_on_as_if_nothing_had_happened(tmp_path, broker):
+    """The engine is killed twice while tuples and requests flow in."""
+    data = tuples(120_000)
+    config = tmp_path / "sde.toml"
+    names = {"requests": "kill-requests", "output": "kill-output", "commits": "kill-commits"}
+    lines = [f'{role} = "{name}"' for role, name in names.items()]
+    config.write_text(
+        f'bootstrap_servers = "{broker.bootstrap_servers}"\n'
+        '[topics]\ndata = ["kill-data"]\ndead_letters = "kill-letters"\n' + "\n".join(lines)
+    )
+    engine = EngineProcess(tmp_path / "engine", "--config", str(config))
+    engine.start()
+    servers = broker.bootstrap_servers
+    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
+    sent = []
+
+    def request(**fields):
+        sent.append(f"r{len(sent)}")
+        producer.produce(names["requests"], json.dumps({"id": sent[-1], **fields}))
+
+    for kind in KINDS_ASKED:
+        cls = KINDS[kind]
+        fields = {"key": "k"} if cls.reads & {"keys", "texts"} else {"value": "v"}
+        for scope in ("dataset", "stream"):
+            request(
+                op="create", uid=f"{kind} {scope}", dataset="d", kind=kind, scope=scope, **fields
+            )
+    producer.flush()
+    third = len(data) // 3
+    for part in range(3):
+        for number, (stream, values) in enumerate(data[part * third : (part + 1) * third]):
+            message = {"dataset": "d", "stream": stream, "values": values}
+            producer.produce("kill-data", json.dumps(message), key=stream)
+            producer.poll(0)
+            if number % 2000 == 0:
+                request(op="estimate", uid="count_min dataset", query={"key": "k1"})
+        if part < 2:
+            producer.flush()
+            kill_in_a_batch(engine)
+            engine.start()
+    producer.flush()
+    try:
+        with Client(transport(servers, names), timeout=60) as sde:
+            wait_for_tuples(sde, "hyperloglog dataset", len(data))
+            check_against_recomputation(sde, data)
+    finally:
+        assert engine.stop() == 0
+    assert replies(servers, names["output"], set(sent)) == Counter(sent)
+
+
+def transport(servers, names):
+    from clients import KafkaTransport
+    from clients.transport import Topics
+
+    topics = Topics(names["requests"], "kill-data", names["output"], "kill-letters")
+    return KafkaTransport(servers, topics=topics)
+
+
+def kill_in_a_batch(engine):
+    """After a random while, so that some batch is in the middle of something."""
+    pause = threading.Event()
+    pause.wait(np.random.default_rng(engine.pid).uniform(0.3, 2.5))
+    engine.kill()
+
+
+def check_against_recomputation(sde, data):
+    for kind in ("count_min", "hyperloglog"):
+        whole = KINDS[kind]()
+        whole.add(Items.of([v["k"] for _, v in data]))
+        assert sde.export(f"{kind} dataset") == whole.to_bytes()
+        for stream in ("s0", "s77", "s199"):
+            one = KINDS[kind]()
+            one.add(Items.of([v["k"] for s, v in data if s == stream]))
+            assert sde.export(f"{kind} stream", stream=stream) == one.to_bytes()
+    exact = Counter(v["k"] for _, v in data)
+    answers = {k: sde.submit_estimate("count_min dataset", key=k) for k in exact}
+    sketch = KINDS["count_min"]()
+    sketch.add(Items.of([v["k"] for _, v in data]))
+    for key, pending in answers.items():
+        answer = pending.result()
+        assert (answer.value, answer.tuples) == (sketch.frequency(key).value, len(data))
+    median = sde.estimate("quantiles dataset", q=0.5)
+    assert median.lower <= np.quantile([v["v"] for _, v in data], 0.5) <= median.upper
+    sample = sde.submit("export", uid="sample dataset").result()
+    population = KINDS["sample"].from_bytes(base64.b64decode(sample["value"]))
+    assert population.population().lower <= len(data) <= population.population().upper
+
+
+def replies(servers, topic, wanted):
+    """How often each request was answered, in the whole committed topic."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "replies",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    counted = Counter()
+    while True:
+        message = consumer.poll(30)
+        assert message is not None
+        if message.error() is not None:
+            consumer.close()
+            return counted
+        name = json.loads(message.value())["request"]
+        if name in wanted:
+            counted[name] += 1
