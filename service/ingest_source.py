@@ -8,16 +8,15 @@ so that a question does not wait behind a million tuples.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import orjson
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from sde.decoding import Limits, Messages
 from sde.framing import pack
 from sde.messages import Code, Fault, dead_letter
-from sde.stages.ingest import Ingest
 from service.kafka.retention import Lost
 from service.kafka.source import KafkaReader, ReaderOptions
 from service.rows import (
@@ -31,6 +30,10 @@ from service.rows import (
     spread_keys,
 )
 
+if TYPE_CHECKING:
+    from sde.decoding import Messages
+    from sde.stages.ingest import Ingest
+
 
 class _IngestReader(KafkaReader):
     def __init__(self, options: ReaderOptions, shards: int) -> None:
@@ -38,6 +41,10 @@ class _IngestReader(KafkaReader):
         self._shards = shards
 
     def _ingest(self) -> Ingest:
+        """Imported here: the processes that only plan do not need it."""
+        from sde.decoding import Limits
+        from sde.stages.ingest import Ingest
+
         return Ingest(self._shards, Limits())
 
     def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import orjson
-import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from sde.arrived import Arrived
-from sde.block import Block
-from sde.durable import ShardKeeper, StateFormatError
-from sde.framing import pack, unpack
-from sde.limits import StateLimits
-from sde.partial import Partial
-from sde.stages.maintain import Maintain
-from service.rows import BLOCK, LETTERS, PARTIALS, REQUESTS, spread_keys
+from service.rows import spread_keys
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from service.shard_batch import ShardSettings
+
+
+class MaintainProcessor(StatefulProcessor):
+    def __init__(self, settings: ShardSettings) -> None:
+        self._settings = settings
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._backing = SparkBacking(handle)
+
+    def handleInputRows(
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
+    ) -> Iterator[pd.DataFrame]:
+        # Imported here: Spark makes a processor in other processes too, only to look at it.
+        from service.shard_batch import run_batch
+
+        number = spread_keys(self._settings.shards).index(key[0])
+        yield run_batch(number, _batch_id(), rows, self._backing, self._settings)
+
+    def close(self) -> None:
+        pass
 
 
 class SparkBacking:
-    """The durable form of a shard in Spark's state store."""
+    """The durable form of a shard in Spark's state store; see sde.durable.Backing."""
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._head = handle.getValueState("head", "json string")
@@ -60,79 +73,8 @@ class SparkBacking:
 
 def _only(row: tuple[Any, ...] | None) -> bytes:
     if row is None:
-        raise StateFormatError("the state store lacks a part that its head names")
+        raise RuntimeError("the state store lacks a part that its head names")
     return bytes(row[0])
-
-
-class MaintainProcessor(StatefulProcessor):
-    def __init__(
-        self, arena: Path, shards: int, buckets: int, limits: StateLimits, compact_factor: float
-    ) -> None:
-        self._arena, self._shards, self._buckets = arena, shards, buckets
-        self._limits, self._compact_factor = limits, compact_factor
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._backing = SparkBacking(handle)
-
-    def handleInputRows(
-        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
-    ) -> Iterator[pd.DataFrame]:
-        number = spread_keys(self._shards).index(key[0])
-        arrived, blocks, letters = _read(rows)
-        batch = _batch_id()
-        keeper = ShardKeeper(
-            self._arena / f"shard-{number}",
-            number,
-            self._shards,
-            self._limits,
-            self._backing,
-            lambda: uuid.uuid4().hex,
-            self._compact_factor,
-        )
-        with keeper.opened() as shard:
-            stage = Maintain(shard, batch)
-            partials = stage.on_batch(arrived, blocks)
-            keeper.commit(stage.entry, batch)
-        yield self._frame(partials, letters)
-
-    def _frame(self, partials: list[Partial], letters: list[bytes]) -> pd.DataFrame:
-        """All partials for one merging task in one row."""
-        bundles: dict[int, list[bytes]] = defaultdict(list)
-        for partial in partials:
-            bundles[_bucket(partial.arrived.place, self._buckets)].append(partial.to_bytes())
-        keys = spread_keys(self._buckets)
-        rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]
-        rows += [(keys[0], LETTERS, body) for body in letters]
-        frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
-        return frame.astype({"bucket_key": "int32"})
-
-    def close(self) -> None:
-        pass
-
-
-def _read(rows: Iterator[pd.DataFrame]) -> tuple[list[Arrived], list[Block], list[bytes]]:
-    """What came for a shard; requests in the order of their topic."""
-    requests: list[tuple[str, int, int, bytes]] = []
-    blocks, letters = [], []
-    for frame in rows:
-        for row in frame.itertuples(index=False):
-            if row.what == BLOCK:
-                blocks.append(Block.from_bytes(row.body))
-            elif row.what == REQUESTS:
-                requests.append((row.topic, row.partition, row.offset, row.body))
-            elif row.what == LETTERS:
-                letters.append(row.body)
-    arrived = [
-        Arrived.from_json(orjson.loads(one))
-        for *_, body in sorted(requests)
-        for one in unpack(body)
-    ]
-    return arrived, blocks, letters
-
-
-def _bucket(place: str, buckets: int) -> int:
-    """Requests of one partition in turn."""
-    return int(place.rsplit("-", 1)[1]) % buckets
 
 
 def _batch_id() -> int:

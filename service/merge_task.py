@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 import orjson
 import pyarrow as pa
 
-from sde.framing import unpack
-from sde.partial import Partial
-from sde.stages.merge import Merge
 from service.rows import LETTERS, WRITTEN_ARROW, record_batch
 
 
@@ -19,6 +16,10 @@ def merge_task(
     """A function for mapInArrow; all partials of a request meet in one call of it."""
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sde.framing import unpack  # in the task: planning does not need them
+        from sde.partial import Partial
+        from sde.stages.merge import Merge
+
         partials: list[Partial] = []
         rows: list[tuple[object, ...]] = []
         for batch in batches:

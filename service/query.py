@@ -17,7 +17,6 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from sde.limits import StateLimits
 from service.ingest_source import RequestSource, TupleSource
 from service.kafka.sink import KafkaSink, SinkOptions
 from service.kafka.source import ReaderOptions
@@ -25,6 +24,7 @@ from service.maintain_processor import MaintainProcessor
 from service.merge_task import merge_task
 from service.rows import PARTIAL, WRITTEN
 from service.settings import Settings
+from service.shard_batch import ShardSettings
 
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # Spark's default starts a process for each change of a local file: 90 in a batch, 0.2 s.
@@ -109,19 +109,18 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         kafka=settings.kafka_config, query=_query_name(settings), markers=topics.commits
     )
     buckets = settings.cores
-    processor = MaintainProcessor(
-        settings.arena_folder.absolute(),
-        settings.shards,
-        buckets,
-        StateLimits(),
-        settings.compact_factor,
+    shards = ShardSettings(
+        arena=settings.arena_folder.absolute(),
+        shards=settings.shards,
+        buckets=buckets,
+        compact_factor=settings.compact_factor,
     )
     merge = merge_task(settings.site, topics.output, topics.dead_letters)
     return (
         _read(spark, TupleSource.name(), data, settings)
         .union(_read(spark, RequestSource.name(), control, settings))
         .groupBy("shard_key")
-        .transformWithStateInPandas(processor, PARTIAL, "Append", "None")
+        .transformWithStateInPandas(MaintainProcessor(shards), PARTIAL, "Append", "None")
         .repartition(buckets, "bucket_key")
         .mapInArrow(merge, WRITTEN)
         .writeStream.format(KafkaSink.name())

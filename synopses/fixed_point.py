@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from synopses.kernels import fixed_point as kernel
+
 _LARGEST = float(2**53)
 
 
@@ -15,5 +17,6 @@ def to_units(weights: NDArray[np.float64], decimals: int) -> NDArray[np.int64]:
     [1000, 125]
     """
     unit = 10.0**decimals
-    largest = _LARGEST / unit  # cut first: the product may be beyond every float
-    return np.rint(np.clip(weights, -largest, largest) * unit).astype(np.int64)
+    out = np.empty(len(weights), np.int64)
+    kernel.to_units(weights, unit, _LARGEST / unit, out)
+    return out

@@ -68,11 +68,16 @@ class Histogram(BankedSynopsis):
         if (self._edges[1:] <= self._edges[:-1]).any():
             raise ParameterError("buckets", self.buckets, "fewer: the edges are not distinct")
 
+    @property
+    def _per_width(self) -> float:
+        """Buckets by unit of value: multiplying is quicker than dividing."""
+        return self.buckets / (self.high - self.low)
+
     def layout(self) -> Layout:
         return {"counts": (np.int64, (self.buckets + 2,))}
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
-        kernel.add_linear(arrays["counts"], slots, items.values, self._edges)
+        kernel.add_linear(arrays["counts"], slots, items.values, self._edges, self._per_width)
 
     def _load(self, payload: memoryview) -> None:
         super()._load(payload)
@@ -103,7 +108,7 @@ class Histogram(BankedSynopsis):
     @question
     def rank(self, value: float) -> Estimate:
         """Share of the values that do not exceed `value`."""
-        bucket = int(kernel.linear_bucket(value, self._edges))
+        bucket = int(kernel.linear_bucket(value, self._edges, self._per_width))
         left, right = (
             (float(self._edges[bucket - 1]), float(self._edges[bucket]))
             if 1 <= bucket <= self.buckets

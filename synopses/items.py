@@ -69,7 +69,7 @@ class Items:
         """The items at `indices`, in that order."""
 
         def column(array: NDArray[Any]) -> NDArray[Any]:
-            return array[indices] if len(array) else array
+            return np.take(array, indices, axis=0) if len(array) else array
 
         return Items(
             column(self.keys),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,34 @@ from synopses.parameters import parameter
 from synopses.questions import Estimate, question
 
 _MOST_BUCKETS = 2**18
+_MOST_CELLS = 2**16
+_FRACTION_BITS = 52
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
+
+
+class _Search(NamedTuple):
+    """What the kernel needs to find a bucket without a logarithm."""
+
+    edges: NDArray[np.float64]  # with infinity at the end
+    starts: NDArray[np.uint32]  # of each cell: how many edges are at or below its first value
+    first_cell: np.uint64
+    shift: np.uint64
+
+    @classmethod
+    def over(cls, edges: NDArray[np.float64], growth: float) -> _Search:
+        """Cells are floats that share exponent and upper bits of the fraction.
+
+        There are enough of them that a cell has at most one edge in it, if memory allows.
+        """
+        bits = max(0, math.ceil(-math.log2(growth - 1)))
+        octaves = math.log2(edges[-1]) - math.log2(edges[0]) + 2
+        bits = min(bits, _FRACTION_BITS, int(math.log2(_MOST_CELLS / octaves)))
+        shift = np.uint64(_FRACTION_BITS - bits)
+        ends = edges[[0, -1]].view(np.uint64) >> shift
+        cells = np.arange(ends[0], ends[1] + np.uint64(2), dtype=np.uint64) << shift
+        starts = np.searchsorted(edges, cells.view(np.float64), "right").astype(np.uint32)
+        starts[0] = 0  # all that is smaller comes here too
+        return cls(np.r_[edges, np.inf], starts, ends[0], shift)
 
 
 class LogHistogram(BankedSynopsis):
@@ -61,6 +89,7 @@ class LogHistogram(BankedSynopsis):
     )
 
     _edges: NDArray[np.float64]
+    _search: _Search
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -78,13 +107,15 @@ class LogHistogram(BankedSynopsis):
         # Multiplying is the same on every machine to the last bit; powers and logarithms are not.
         edges = np.multiply.accumulate(np.r_[self.smallest, np.full(steps + 1, growth)])
         self._edges = edges[: int(np.searchsorted(edges, self.largest)) + 1]
+        self._search = _Search.over(self._edges, growth)
 
     def layout(self) -> Layout:
         # From the most negative to the most positive bucket: beyond, sizes, zero, sizes, beyond.
         return {"counts": (np.int64, (2 * len(self._edges) + 1,))}
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
-        kernel.add_logarithmic(arrays["counts"], slots, items.values, self._edges)
+        words = items.values.view(np.uint64)
+        kernel.add_logarithmic(arrays["counts"], slots, items.values, words, *self._search)
 
     def _load(self, payload: memoryview) -> None:
         super()._load(payload)
@@ -115,8 +146,9 @@ class LogHistogram(BankedSynopsis):
     @question
     def rank(self, value: float) -> Estimate:
         """Share of the values that do not exceed `value`."""
-        bucket = int(kernel.logarithmic_bucket(value, self._edges))
-        return find_rank(self.arrays["counts"][0], bucket, 0.5)
+        size = np.clip(np.array([value]), -_LARGEST_FLOAT, _LARGEST_FLOAT)
+        bucket = kernel.logarithmic_bucket(size[0], size.view(np.uint64)[0], *self._search)
+        return find_rank(self.arrays["counts"][0], int(bucket), 0.5)
 
     @question
     def counts(self) -> Estimate:

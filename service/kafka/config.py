@@ -13,6 +13,8 @@ from typing import Any
 Settings = Mapping[str, str | int | float | bool]
 Config = dict[str, str | int | float | bool]
 
+PATIENCE_SECONDS = 60.0  # how long to wait for a broker that is away
+
 _EVERYWHERE: Config = {
     # A restarted broker is found again within a second (the default is ten).
     "reconnect.backoff.max.ms": 1000,

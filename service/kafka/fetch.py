@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from sde.decoding import Messages
 from service.kafka import librdkafka
 from service.kafka.bulk import BulkConsumer
-from service.kafka.config import Settings, consumer_config, identity
+from service.kafka.config import PATIENCE_SECONDS, Settings, consumer_config, identity
 from service.kafka.cursor import Cursor
 from service.kafka.plain import PlainConsumer
 
 MAX_BYTES = 32 << 20
 MAX_MESSAGES = 250_000
-PATIENCE_SECONDS = 60.0
 
 _Way = type[BulkConsumer] | type[PlainConsumer]
 # Consumers not in use, per process (a forked one must not use its parent's), way and settings.

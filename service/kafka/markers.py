@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 
 from service.kafka.config import Settings
-from service.kafka.fetch import fetch
 from service.kafka.logs import LogEnds
 from service.topics import TopicSpec, ensure_topics
 
@@ -50,6 +49,8 @@ def last_batch(settings: Settings, topic: str, query: str, patience: float) -> i
 def _largest(
     settings: Settings, topic: str, query: str, start: int, end: int, patience: float
 ) -> int:
+    from service.kafka.fetch import fetch
+
     found = NOTHING_WRITTEN
     for messages in fetch(settings, topic, 0, start, end, patience=patience):
         for i in range(len(messages)):

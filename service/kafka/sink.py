@@ -19,8 +19,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from service.kafka.config import Config
-from service.kafka.fetch import PATIENCE_SECONDS
+from service.kafka.config import PATIENCE_SECONDS, Config
 from service.kafka.transactions import BatchWriter, Row, TooLarge
 
 OPTION = "sink"

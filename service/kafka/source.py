@@ -24,19 +24,21 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
-from sde.decoding import Messages
-from service.kafka.config import Config
+from service.kafka.config import PATIENCE_SECONDS, Config
 from service.kafka.errors import LogTooShort, OffsetsLost
-from service.kafka.fetch import PATIENCE_SECONDS, fetch
 from service.kafka.logs import LogEnds
 from service.kafka.offsets import Offsets, OffsetsJson, admit, from_json, to_json
 from service.kafka.pace import Pace
 from service.kafka.retention import Lost, OnLost, checked_on_lost, lost_part
+
+if TYPE_CHECKING:
+    from sde.decoding import Messages
 
 _log = logging.getLogger(__name__)
 
@@ -146,6 +148,8 @@ class KafkaReader(DataSourceStreamReader):
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from service.kafka.fetch import fetch
+
         assert isinstance(partition, KafkaRange)
         topic, number, end = partition.topic, partition.partition, partition.end
         position, lost = partition.start, partition.lost

@@ -4,21 +4,14 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
-def _mix(h1, h2, row):
-    """Double hashing and MurmurHash3's finaliser: all 64 bits are as good as random."""
+@njit(cache=True, nogil=True, inline="always")
+def _cell(h1, h2, row, width):
+    """Double hashing, mixed: the upper half of the word is the column, a bit below it the sign."""
     h = h1 + np.uint64(row) * h2
     h ^= h >> np.uint64(33)
     h *= np.uint64(0xFF51AFD7ED558CCD)
-    h ^= h >> np.uint64(33)
-    h *= np.uint64(0xC4CEB9FE1A85EC53)
-    return h ^ (h >> np.uint64(33))
-
-
-@njit(cache=True, nogil=True)
-def _column(h, width):
-    """The upper half of the word scaled to the width; the lowest bit is left for the sign."""
-    return np.int64(((h >> np.uint64(32)) * np.uint64(width)) >> np.uint64(32))
+    column = ((h >> np.uint64(32)) * np.uint64(width)) >> np.uint64(32)
+    return column, (h >> np.uint64(31)) & np.uint64(1) == 1
 
 
 @njit(cache=True, nogil=True)
@@ -26,12 +19,12 @@ def add(table, slots, keys, weights, seed):
     """table[slot, row, column] += sign * weight, once per row."""
     depth, width = table.shape[1], table.shape[2]
     for i in range(slots.size):
-        slot = slots[i]
+        slot = np.uintp(slots[i])
         h1, h2 = keys[i, 0] ^ seed, keys[i, 1] | np.uint64(1)
+        weight = weights[i]
         for row in range(depth):
-            h = _mix(h1, h2, row)
-            signed = weights[i] if h & np.uint64(1) else -weights[i]
-            table[slot, row, _column(h, width)] += signed
+            column, positive = _cell(h1, h2, row, width)
+            table[slot, row, column] += weight if positive else -weight
 
 
 @njit(cache=True, nogil=True)
@@ -40,6 +33,6 @@ def cells(table, slot, key, seed, out):
     depth, width = table.shape[1], table.shape[2]
     h1, h2 = key[0] ^ seed, key[1] | np.uint64(1)
     for row in range(depth):
-        h = _mix(h1, h2, row)
-        cell = table[slot, row, _column(h, width)]
-        out[row] = cell if h & np.uint64(1) else -cell
+        column, positive = _cell(h1, h2, row, width)
+        cell = table[slot, row, column]
+        out[row] = cell if positive else -cell

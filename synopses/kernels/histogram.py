@@ -1,60 +1,56 @@
 """Histograms over a bank (slots, buckets). No checks, no objects.
 
-A bucket's place is guessed by arithmetic and settled by comparing with the edges, so rounding
-in the guess never shows.
+A bucket's place is guessed by arithmetic or a table and settled by comparing with the edges, so
+rounding in the guess never shows.
 """
 
-import math
-
+import numpy as np
 from numba import njit
 
-
-@njit(cache=True, nogil=True)
-def _settle(value, guess, edges):
-    """The bucket i with edges[i] <= value < edges[i + 1], searched from a guess nearby."""
-    at = min(max(guess, 0), edges.size - 2)
-    while at > 0 and value < edges[at]:
-        at -= 1
-    while at < edges.size - 2 and value >= edges[at + 1]:
-        at += 1
-    return at
+_ABSOLUTE = np.uint64(2**63 - 1)
 
 
-@njit(cache=True, nogil=True)
-def linear_bucket(value, edges):
+@njit(cache=True, nogil=True, inline="always")
+def linear_bucket(value, edges, per_width):
     """0: below the first edge; 1 to n: the buckets, the last with both edges; n + 1: above."""
     n = edges.size - 1
     if value < edges[0]:
         return 0
     if value > edges[n]:
         return n + 1
-    share = (value - edges[0]) / (edges[n] - edges[0])
-    return _settle(value, int(share * n), edges) + 1
+    at = min(np.uintp((value - edges[0]) * per_width), np.uintp(n - 1))
+    while value < edges[at]:
+        at -= np.uintp(1)
+    while at < np.uintp(n - 1) and value >= edges[at + np.uintp(1)]:
+        at += np.uintp(1)
+    return np.int64(at) + 1
 
 
-@njit(cache=True, nogil=True)
-def logarithmic_bucket(value, edges):
-    """n: nearer to zero than the first edge; n + i: from edges[i - 1] on; n - i: negative ones."""
-    n = edges.size
+@njit(cache=True, nogil=True, inline="always")
+def logarithmic_bucket(value, word, edges, starts, first_cell, shift):
+    """n: nearer to zero than the first edge; n + i: from edges[i - 1] on; n - i: negative ones.
+
+    `word` is the value's bits: without the sign they are ordered as sizes are, so their upper part
+    is a cell of the table `starts`: how many edges lie at or below it. The last edge is infinity.
+    """
+    n = edges.size - 1
     size = abs(value)
-    if size < edges[0]:
-        return n
-    if size >= edges[n - 1]:
-        at = n
-    else:
-        first = math.log(edges[0])
-        share = (math.log(size) - first) / (math.log(edges[n - 1]) - first)
-        at = _settle(size, int(share * (n - 1)), edges) + 1
-    return n + at if value > 0 else n - at
+    cell = max((word & _ABSOLUTE) >> shift, first_cell) - first_cell
+    at = np.uint64(starts[min(cell, np.uint64(starts.size - 1))])
+    at += np.uint64(size >= edges[at])  # without a branch: nobody could predict it
+    while size >= edges[at]:
+        at += np.uint64(1)
+    return n + np.int64(at) if value > 0 else n - np.int64(at)
 
 
 @njit(cache=True, nogil=True)
-def add_linear(counts, slots, values, edges):
+def add_linear(counts, slots, values, edges, per_width):
     for i in range(slots.size):
-        counts[slots[i], linear_bucket(values[i], edges)] += 1
+        counts[np.uintp(slots[i]), linear_bucket(values[i], edges, per_width)] += 1
 
 
 @njit(cache=True, nogil=True)
-def add_logarithmic(counts, slots, values, edges):
+def add_logarithmic(counts, slots, values, words, edges, starts, first_cell, shift):
     for i in range(slots.size):
-        counts[slots[i], logarithmic_bucket(values[i], edges)] += 1
+        at = logarithmic_bucket(values[i], words[i], edges, starts, first_cell, shift)
+        counts[np.uintp(slots[i]), at] += 1

@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
-from service.kafka import KafkaReader, KafkaSink, ReaderOptions, SinkOptions
-from service.kafka.sink import KafkaWriter
+from service.kafka.sink import KafkaSink, KafkaWriter, SinkOptions
+from service.kafka.source import KafkaReader, ReaderOptions
 
 SCHEMA = "topic string, key string, value binary"
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from service.kafka import ReaderOptions, SinkOptions, fetch
+from service.kafka.fetch import fetch
 from service.kafka.logs import LogEnds
+from service.kafka.sink import SinkOptions
+from service.kafka.source import ReaderOptions
 from service.topics import TopicSpec, ensure_topics
 
 pytestmark = pytest.mark.integration

@@ -1,0 +1,87 @@
+"""What came for one shard in one micro-batch, through sde.stages.maintain, and what goes on."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pandas as pd
+
+from sde.arrived import Arrived
+from sde.block import Block
+from sde.durable import Backing, ShardKeeper
+from sde.framing import pack, unpack
+from sde.limits import StateLimits
+from sde.partial import Partial
+from sde.stages.maintain import Maintain
+from service.rows import BLOCK, LETTERS, PARTIALS, REQUESTS, spread_keys
+
+
+@dataclass(frozen=True)
+class ShardSettings:
+    arena: Path
+    shards: int
+    buckets: int  # of partials: tasks that merge
+    compact_factor: float
+
+
+def run_batch(
+    number: int, batch: int, rows: Iterable[pd.DataFrame], backing: Backing, settings: ShardSettings
+) -> pd.DataFrame:
+    """Rows for the next stage: partials and dead letters."""
+    arrived, blocks, letters = _read(rows)
+    keeper = ShardKeeper(
+        settings.arena / f"shard-{number}",
+        number,
+        settings.shards,
+        StateLimits(),
+        backing,
+        lambda: uuid.uuid4().hex,
+        settings.compact_factor,
+    )
+    with keeper.opened() as shard:
+        stage = Maintain(shard, batch)
+        partials = stage.on_batch(arrived, blocks)
+        keeper.commit(stage.entry, batch)
+    return _frame(partials, letters, settings.buckets)
+
+
+def _read(rows: Iterable[pd.DataFrame]) -> tuple[list[Arrived], list[Block], list[bytes]]:
+    """Requests in the order of their topic, blocks, and letters that only pass through."""
+    requests: list[tuple[str, int, int, bytes]] = []
+    blocks, letters = [], []
+    for frame in rows:
+        for row in frame.itertuples(index=False):
+            if row.what == BLOCK:
+                blocks.append(Block.from_bytes(row.body))
+            elif row.what == REQUESTS:
+                requests.append((row.topic, row.partition, row.offset, row.body))
+            elif row.what == LETTERS:
+                letters.append(row.body)
+    arrived = [
+        Arrived.from_json(orjson.loads(one))
+        for *_, body in sorted(requests)
+        for one in unpack(body)
+    ]
+    return arrived, blocks, letters
+
+
+def _frame(partials: list[Partial], letters: list[bytes], buckets: int) -> pd.DataFrame:
+    """All partials for one merging task in one row."""
+    bundles: dict[int, list[bytes]] = defaultdict(list)
+    for partial in partials:
+        bundles[_bucket(partial.arrived.place, buckets)].append(partial.to_bytes())
+    keys = spread_keys(buckets)
+    rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]
+    rows += [(keys[0], LETTERS, body) for body in letters]
+    frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
+    return frame.astype({"bucket_key": "int32"})
+
+
+def _bucket(place: str, buckets: int) -> int:
+    """Requests of one partition in turn."""
+    return int(place.rsplit("-", 1)[1]) % buckets
