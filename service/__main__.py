@@ -25,16 +25,18 @@ def main() -> int:
     except SettingsError as error:
         print(f"sde serve: {error}", file=sys.stderr)
         return 2
-    wanted = _Wanted()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, wanted.stop)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Engine(settings, say) as engine:
+            wanted = _Wanted()
             while wanted.running:
                 engine.check()
                 time.sleep(0.2)
             say("finishing the running batch")
         say("stopped")
+    except KeyboardInterrupt:
+        say("stopped before it was ready")
+        return 1
     except StartupError as error:
         print(f"sde serve: {error}", file=sys.stderr)
         return 1
@@ -42,9 +44,12 @@ def main() -> int:
 
 
 class _Wanted:
-    """Whether the engine is to run; the first signal asks it to end."""
+    """Whether the engine is to run. Made when Spark, which has a handler of its own, is up."""
 
-    running = True
+    def __init__(self) -> None:
+        self.running = True
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.stop)
 
     def stop(self, number: int, frame: FrameType | None) -> None:
         self.running = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -60,13 +61,13 @@ class Engine:
             settings = replace(settings, bootstrap_servers=broker.bootstrap_servers)
             self.settings = settings
         ensure_topics(settings.kafka_config, _topic_specs(settings))
-        self._write_address()
         self._say("starting Spark")
         spark = start_spark(settings)
         self._parts.callback(spark.stop)
         self._query = start_query(spark, settings, self._stop_file)
         self._say("warming up")
         warm_up(settings, _WARM_UP_SECONDS, self.check)
+        self._write_address()
         self._say(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
         )
@@ -77,8 +78,8 @@ class Engine:
         assert query is not None
         self._progress.follow(query)
         if not query.isActive:
-            failure = query.exception()
-            raise StartupError(f"the query ended: {failure or 'no reason was given'}")
+            logs = self.settings.data_dir / "logs" / "spark.log"
+            raise StartupError(f"the query ended: {_reason(str(query.exception()))} (see {logs})")
 
     def stop(self) -> None:
         """Finish the running batch, admit no other, and stop everything."""
@@ -100,6 +101,13 @@ class Engine:
         }
         path = self.settings.data_dir / "address.json"
         path.write_text(json.dumps(address, indent=2))
+        self._parts.callback(path.unlink, missing_ok=True)
+
+
+def _reason(failure: str) -> str:
+    """The line that says why, out of pages of stack trace: our own error, or the first."""
+    ours = re.findall(r"^(?:service|sde)\.[\w.]+: (.+)$", failure, re.MULTILINE)
+    return str(ours[-1]) if ours else failure.split("\n", 1)[0][:500]
 
 
 def _busy(query: StreamingQuery) -> bool:

@@ -116,9 +116,11 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         compact_factor=settings.compact_factor,
     )
     merge = merge_task(settings.site, topics.output, topics.dead_letters)
+    # Spark asks the sources how far they are in this order: requests first, so that a question
+    # sees every tuple that was sent before it.
     return (
-        _read(spark, TupleSource.name(), data, settings)
-        .union(_read(spark, RequestSource.name(), control, settings))
+        _read(spark, RequestSource.name(), control, settings)
+        .union(_read(spark, TupleSource.name(), data, settings))
         .groupBy("shard_key")
         .transformWithStateInPandas(MaintainProcessor(shards), PARTIAL, "Append", "None")
         .repartition(buckets, "bucket_key")

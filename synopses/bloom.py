@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.base import Arrays, BankedSynopsis, Layout
+from synopses.by_slot import by_slot
 from synopses.hashing import hash_key
 from synopses.items import Items
 from synopses.kernels import bloom as kernel
@@ -68,6 +69,7 @@ class Bloom(BankedSynopsis):
         return {"words": (np.uint64, (self.bits // 64,))}
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        slots, items = by_slot(self.memory, slots, items)
         kernel.add(arrays["words"], slots, items.keys, self.hashes)
 
     def _merge(self, other: Self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.base import Arrays, BankedSynopsis, Layout
+from synopses.by_slot import by_slot
 from synopses.fixed_point import to_units
 from synopses.hashing import hash_key
 from synopses.items import Items
@@ -91,6 +92,7 @@ class CountMin(CountMinTable):
         }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        slots, items = by_slot(self.memory, slots, items)
         weights = to_units(items.values, self.decimals)
         kernel.add(
             arrays["table"],
@@ -166,6 +168,7 @@ class ConservativeCountMin(CountMinTable):
         return {"table": (np.int64, (self.depth, self.width)), "total": (np.int64, ())}
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        slots, items = by_slot(self.memory, slots, items)
         weights = to_units(items.values, self.decimals)
         seed = np.uint64(self.seed)
         kernel.raise_to(arrays["table"], arrays["total"], slots, items.keys, weights, seed)

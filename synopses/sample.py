@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.base import Arrays, BankedSynopsis, Layout
+from synopses.by_slot import by_slot
 from synopses.errors import StateError
 from synopses.items import Items
 from synopses.kernels import sample as kernel
@@ -68,6 +69,7 @@ class Sample(BankedSynopsis):
         }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        slots, items = by_slot(self.memory, slots, items)
         values = items.values + 0.0  # -0.0 and 0.0 are one value
         kernel.add(
             arrays["records"],

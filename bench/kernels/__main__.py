@@ -1,4 +1,10 @@
-"""python -m bench.kernels: exits with 1 if a kind is slower than it has to be."""
+"""python -m bench.kernels: updates a second of every kind, on one core.
+
+Beside each kind stand Apache DataSketches' Python (item by item, and vectorised where it can) and
+plain numpy; see bench/kernels/race.py for what is measured. Exits with 1 if a goal is missed:
+count_min, hyperloglog, bloom, fm and ams at least 5 times DataSketches item by item, in banks at
+least 2 times, and nothing slower than plain numpy.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +37,8 @@ def main() -> int:
             one(kind, data, options.rounds),
             bank(kind, data, options.slots, options.rounds),
         ):
-            if result is not None:
-                results.append(result)
-                print(line(cells(result)), flush=True)
+            results.append(result)
+            print(line(cells(result)), flush=True)
     if options.kind is None:
         write(results, options.results)
     shares = [

@@ -80,7 +80,10 @@ def quantiles(template: Any, items: Items) -> None:
 
 
 def moments(template: Any, items: Items) -> None:
-    """The same digits of 28 bits: each power is split exactly and added up place by place."""
+    """The same digits of 28 bits: each power is split exactly and added up place by place.
+
+    Plain sums of floats are faster, but are another thing: they depend on the order.
+    """
     digits = np.zeros(256, np.int64)
     for power in (items.values, items.values**2, items.values**3):
         rest, exponent = np.frexp(power)
@@ -99,8 +102,11 @@ def histogram(template: Any, items: Items) -> None:
 
 def log_histogram(template: Any, items: Items) -> None:
     growth = np.log((1 + template.relative_error) / (1 - template.relative_error))
-    sizes = np.abs(items.values) / template.smallest
-    np.bincount(np.maximum(np.log(sizes) / growth, 0).astype(np.int64))
+    buckets = np.log(template.largest / template.smallest) / growth + 1
+    with np.errstate(divide="ignore"):
+        places = np.log(np.abs(items.values) / template.smallest) / growth + 1
+    places = np.copysign(np.clip(places, 0, buckets), items.values)
+    np.bincount((places + buckets).astype(np.int64))
 
 
 def window(template: Any, items: Items) -> None:

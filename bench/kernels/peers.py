@@ -1,4 +1,17 @@
-"""Apache DataSketches' Python: the nearest sketch it has for each kind, item by item."""
+"""Apache DataSketches' Python: the nearest sketch it has for each kind, item by item.
+
+Where it has the same sketch, shape and accuracy are those of our default. Where it has not:
+
+ams       count_min_sketch of AMS's shape: an AMS update is that of Count-Min with a sign.
+bloom     update_theta_sketch: also a set of hashes; a key costs it little more than its hash,
+          since most are refused right after.
+fm        cpc_sketch of as many rows: the successor of PCSA, on the same bits.
+samples   var_opt_sketch of as many items: DataSketches' sample.
+counting  frequent_strings_sketch for all kinds that keep the heaviest keys.
+histograms  kll_doubles_sketch and tdigest_double: they too answer for quantiles.
+
+Moments, windows, coresets and trajectories have nothing like them there.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +23,7 @@ import datasketches
 import numpy as np
 
 from bench.kernels.columns import Columns
+from synopses import AMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,33 +35,24 @@ class Peer:
     column: str = "keys"
     vectorised: bool = False
 
-    def batch(self, columns: Columns) -> Sequence[Any]:
-        """The items as Python objects, as they would come out of a message."""
-        found = getattr(columns, self.column)
-        return list(found) if self.column == "keys" else found.tolist()
+
+def _ams_shaped() -> Any:
+    return datasketches.count_min_sketch(AMS().depth, AMS().width)
 
 
-def _count_min() -> Any:
-    return datasketches.count_min_sketch(5, 272)
+def _hll() -> Any:
+    return datasketches.hll_sketch(12, datasketches.HLL_8)  # a byte a register, as ours
 
 
-def _frequent() -> Any:
-    return datasketches.frequent_strings_sketch(8)
-
-
-def _kll() -> Any:
-    return datasketches.kll_doubles_sketch(200)
-
-
-COUNT_MIN = Peer("count_min_sketch", _count_min)
-FREQUENT = Peer("frequent_strings_sketch", _frequent)
-KLL = Peer("kll_doubles_sketch", _kll, column="values", vectorised=True)
+COUNT_MIN = Peer("count_min_sketch", lambda: datasketches.count_min_sketch(5, 272))
+FREQUENT = Peer("frequent_strings_sketch", lambda: datasketches.frequent_strings_sketch(8))
+KLL = Peer("kll_doubles_sketch", lambda: datasketches.kll_doubles_sketch(200), "values", True)
+TDIGEST = Peer("tdigest_double", lambda: datasketches.tdigest_double(100), "values", True)
 THETA = Peer("update_theta_sketch", datasketches.update_theta_sketch)
 VAR_OPT = Peer("var_opt_sketch", lambda: datasketches.var_opt_sketch(100))
 
-# Kinds that DataSketches has not got stand beside the nearest it has; some have none.
 PEERS: dict[str, Peer] = {
-    "ams": COUNT_MIN,
+    "ams": Peer("count_min_sketch", _ams_shaped),
     "bloom": THETA,
     "chain_sample": VAR_OPT,
     "count_min": COUNT_MIN,
@@ -55,8 +60,8 @@ PEERS: dict[str, Peer] = {
     "fm": Peer("cpc_sketch", lambda: datasketches.cpc_sketch(8)),
     "frequent_items": FREQUENT,
     "histogram": KLL,
-    "hyperloglog": Peer("hll_sketch", lambda: datasketches.hll_sketch(12)),
-    "log_histogram": Peer("tdigest_double", lambda: datasketches.tdigest_double(100), "values"),
+    "hyperloglog": Peer("hll_sketch", _hll),
+    "log_histogram": TDIGEST,
     "lossy_counting": FREQUENT,
     "quantiles": KLL,
     "sample": VAR_OPT,
@@ -66,14 +71,14 @@ PEERS: dict[str, Peer] = {
 }
 
 
-def per_item(peer: Peer, batch: Sequence[Any]) -> None:
+def per_item(peer: Peer, columns: Columns) -> None:
     update = peer.make().update
-    for item in batch:
+    for item in columns.objects[peer.column]:
         update(item)
 
 
-def per_item_bank(sketches: Sequence[Any], batch: Sequence[Any], slots: Sequence[int]) -> None:
-    for item, slot in zip(batch, slots, strict=True):
+def per_item_bank(peer: Peer, sketches: Sequence[Any], columns: Columns) -> None:
+    for item, slot in zip(columns.objects[peer.column], columns.objects["slots"], strict=True):
         sketches[slot].update(item)
 
 

@@ -1,6 +1,17 @@
 """Contenders run in turn, round after round: figures are ratios within a round.
 
-Time is the processor's, not the clock's: what else the machine does is not ours to measure.
+All get the same items. Two fair starting points:
+
+from texts    what Apache DataSketches is compared with: it gets Python's texts ready made, hashes
+              each and adds it; we hash the column of texts and add it. Kinds that read only
+              numbers start from the column of numbers, DataSketches from a list of them.
+from hashes   what plain numpy is compared with: both get hashed keys, as every synopsis after
+              the first on a column does in the engine.
+
+A single synopsis is made anew in every run; a bank, and its DataSketches twins, are kept and
+filled further. Ours weigh keys by a value where the kind can; DataSketches counts them, which is
+less work. Time is the processor's, not the clock's: what else the machine does is not ours to
+measure.
 """
 
 from __future__ import annotations
@@ -16,13 +27,12 @@ import numpy as np
 from bench.kernels import peers
 from bench.kernels.columns import Columns
 from bench.kernels.numpy_ways import WAYS
-from synopses import KINDS, BankedSynopsis, Items, Synopsis
+from synopses import KINDS, BankedSynopsis, Synopsis
 
 SINGLE_GOAL, BANK_GOAL, NUMPY_GOAL = 5.0, 2.0, 1.0
 WITH_GOALS = ("count_min", "hyperloglog", "bloom", "fm", "ams")
-LARGEST_BANK = 400 * 2**20
 
-Contender = tuple[int, Callable[[], Any]]  # number of items, what to run
+Contenders = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +66,20 @@ class Result:
         return [name for name, goal in goals if self.ratios[name].median < goal]
 
 
-def race(kind: str, setting: str, contenders: dict[str, Contender], rounds: int) -> Result:
-    """Run all contenders in turn.
-
-    "ours" starts from hashes, as a synopsis in the engine does, and so does numpy. DataSketches
-    hashes each item itself: it is compared with "hashed", which starts from the texts.
-    """
-    for _, run in contenders.values():  # compile, and warm the caches
+def race(kind: str, setting: str, n: int, contenders: Contenders, rounds: int) -> Result:
+    """Run all contenders in turn, each with n items."""
+    for run in contenders.values():  # compile, and warm the caches
         run()
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
-        for name, (n, run) in contenders.items():
+        for name, run in contenders.items():
             began = time.process_time()
             run()
             seconds[name].append((time.process_time() - began) / n)
+    seconds.setdefault("from texts", seconds["from hashes"])  # a kind that reads no keys
     ratios = {}
-    for name in contenders.keys() - {"ours", "hashed"}:
-        base = seconds["ours" if name == "numpy" else "hashed"]
+    for name in contenders.keys() - {"from hashes", "from texts"}:
+        base = seconds["from hashes" if name == "numpy" else "from texts"]
         each = [theirs / ours for theirs, ours in zip(seconds[name], base, strict=True)]
         ratios[name] = Ratio(median(each), min(each), max(each))
     speeds = {name: 1 / median(taken) for name, taken in seconds.items()}
@@ -81,66 +88,50 @@ def race(kind: str, setting: str, contenders: dict[str, Contender], rounds: int)
 
 
 def one(kind: str, columns: Columns, rounds: int) -> Result:
-    """A single synopsis, from raw columns to state."""
-    cls = KINDS[kind]
-    template = _template(cls)
-    # A window has one stream's ticks in it: ten items a second.
-    if "times" in cls.reads:
-        columns = _replace_times(columns)
-    few = columns.first(max(1, len(columns) // 5))
-    items = columns.items(cls)
+    """A single synopsis, all items to it."""
+    cls, template = KINDS[kind], _template(KINDS[kind])
+    items = columns.items(cls, one=True)
 
-    def add(items: Items) -> None:
-        cls(**template.params).add(items)
-
-    contenders: dict[str, Contender] = {
-        "ours": (len(columns), lambda: add(items)),
-        "hashed": (len(columns), lambda: add(columns.items(cls))),
-    }
+    contenders: Contenders = {"from hashes": lambda: cls(**template.params).add(items)}
+    if "keys" in cls.reads:
+        contenders["from texts"] = lambda: cls(**template.params).add(columns.items(cls, one=True))
     peer = peers.PEERS.get(kind)
     if peer is not None:
-        batch = peer.batch(few)
-        contenders["per item"] = (len(few), lambda: peers.per_item(peer, batch))
+        contenders["per item"] = lambda: peers.per_item(peer, columns)
         if peer.vectorised:
-            contenders["vectorised"] = (len(columns), lambda: peers.vectorised(peer, columns))
+            contenders["vectorised"] = lambda: peers.vectorised(peer, columns)
     way = WAYS.get(kind)
     if way is not None:
-        contenders["numpy"] = (len(columns), lambda: way(template, items))
-    return race(kind, "one", contenders, rounds)
+        contenders["numpy"] = lambda: way(template, items)
+    return race(kind, "one", len(columns), contenders, rounds)
 
 
-def bank(kind: str, columns: Columns, slots: int, rounds: int) -> Result | None:
-    """As many synopses as slots, each item to its own; None where that is too large."""
-    cls = KINDS[kind]
-    template: Any = _template(cls)
-    if not issubclass(cls, BankedSynopsis) or template.memory * slots > LARGEST_BANK:
-        return None
+def bank(kind: str, columns: Columns, slots: int, rounds: int) -> Result:
+    """As many synopses as slots, each item to its own."""
+    cls, places = KINDS[kind], columns.slots
+    template = _template(cls)
+    assert isinstance(template, BankedSynopsis)
     arrays = {n: np.zeros((slots, *s), t) for n, (t, s) in template.layout().items()}
-    few = columns.first(max(1, len(columns) // 5))
+    items = columns.items(cls, one=False)
 
-    items, places = columns.items(cls), columns.slots
-    contenders: dict[str, Contender] = {
-        "ours": (len(columns), lambda: template.add_slots(arrays, places, items)),
-        "hashed": (len(columns), lambda: template.add_slots(arrays, places, columns.items(cls))),
-    }
+    contenders: Contenders = {"from hashes": lambda: template.add_slots(arrays, places, items)}
+    if "keys" in cls.reads:
+        contenders["from texts"] = lambda: template.add_slots(
+            arrays, places, columns.items(cls, one=False)
+        )
     peer = peers.PEERS.get(kind)
     if peer is not None:
         sketches = [peer.make() for _ in range(slots)]
-        batch, each = peer.batch(few), few.slots.tolist()
-        contenders["per item"] = (len(few), lambda: peers.per_item_bank(sketches, batch, each))
-    return race(kind, "bank", contenders, rounds)
+        contenders["per item"] = lambda: peers.per_item_bank(peer, sketches, columns)
+    return race(kind, "bank", len(columns), contenders, rounds)
 
 
 def _template(cls: type[Synopsis]) -> Synopsis:
+    """Defaults, but for kinds that have to know what comes: prices, ten times a second."""
     windows = {"interval": 0.1, "window": 60, "basic_window": 6}
     params: dict[str, dict[str, Any]] = {
-        "bloom": {"capacity": 10_000},
         "dft": windows,
+        "histogram": {"high": 1000},
         "lsh": {**windows, "bits": 64},
     }
     return cls(**params.get(cls.kind, {}))
-
-
-def _replace_times(columns: Columns) -> Columns:
-    fields = {name: getattr(columns, name) for name in columns.__slots__}
-    return Columns(**{**fields, "times": np.arange(len(columns)) * 100})

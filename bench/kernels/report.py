@@ -11,14 +11,14 @@ from pathlib import Path
 from bench.kernels.race import Result
 
 HEADER = (
-    *("kind", "setting", "ours", "from texts", "per item", "times faster"),
+    *("kind", "setting", "from hashes", "from texts", "per item", "times faster"),
     *("vectorised", "times faster", "numpy", "times faster", "DataSketches"),
 )
 
 
 def cells(result: Result) -> list[str]:
     speeds = {name: f"{speed / 1e6:.2f}" for name, speed in result.speeds.items()}
-    row = [result.kind, result.setting, speeds["ours"], speeds["hashed"]]
+    row = [result.kind, result.setting, speeds["from hashes"], speeds["from texts"]]
     for name in ("per item", "vectorised", "numpy"):
         if name not in result.ratios:
             row += ["", ""]
@@ -31,7 +31,7 @@ def cells(result: Result) -> list[str]:
 
 
 def line(row: list[str] | tuple[str, ...]) -> str:
-    widths = (22, 7, 8, 10, 8, 22, 10, 20, 8, 22, 24)
+    widths = (22, 7, 11, 10, 8, 22, 10, 20, 8, 22, 24)
     return " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
@@ -48,11 +48,12 @@ def write(results: list[Result], folder: Path) -> None:
     lines = [
         "# Updates a second, on one core",
         "",
-        "Millions of items a second of processor time. `ours` starts from hashed keys, which all",
-        "synopses of a column share, and is compared with numpy; `from texts` hashes first, and is",
-        "compared with Apache DataSketches. Times faster: median of the rounds (worst-best). A",
-        "bank is many synopses updated together. Kinds that DataSketches has not got stand beside",
-        "the nearest it has. Made by `python -m bench.kernels`.",
+        "Millions of items a second of processor time. `from hashes` starts from hashed keys, which",
+        "all synopses of a column share, and is compared with numpy; `from texts` hashes first and",
+        "is compared with Apache DataSketches, which does so too (kinds without keys start from",
+        "numbers). Times faster: median of the rounds (worst-best). A bank is many synopses that",
+        "get their items in turn. Kinds that DataSketches has not got stand beside the nearest it",
+        "has (bench/kernels/peers.py). Made by `python -m bench.kernels`.",
         "",
         ", ".join(f"{name} {value}" for name, value in machine.items()),
         "",

@@ -38,9 +38,6 @@ def ams(pairs, weights, depth, width, seed):
     table = np.zeros((depth, width), np.int64)
     for pair, weight in zip(pairs, weights, strict=True):
         for row in range(depth):
-            h = _word(pair, row, seed)
-            h ^= h >> 33
-            h = (h * 0xC4CEB9FE1A85EC53) & WORD
-            h ^= h >> 33
-            table[row, ((h >> 32) * width) >> 32] += weight if h & 1 else -weight
+            sign = 1 if _word(pair, row, seed) >> 31 & 1 else -1
+            table[row, column(pair, row, seed, width)] += sign * weight
     return table

@@ -52,6 +52,6 @@ def test_negative_weights_cancel():
 
 
 def test_epsilon_and_delta_follow_from_a_shape():
-    sketch = AMS.from_shape(depth=6, width=4096)
-    assert (sketch.depth, sketch.width) == (7, 4096)
-    assert sketch.epsilon == pytest.approx(1 / 16)
+    sketch = AMS.from_shape(depth=6, width=3500)
+    assert (sketch.depth, sketch.width) == (7, 3500)
+    assert sketch.epsilon == pytest.approx(1 / 10)
