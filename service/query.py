@@ -97,7 +97,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         on_lost=settings.on_lost,
         stop_file=str(stop_file),
         target_seconds=settings.batch_seconds,
-        largest_budget=settings.largest_batch,
+        largest_messages=settings.largest_batch,
     )
     control = ReaderOptions(
         kafka=settings.kafka_config,

@@ -25,7 +25,8 @@ class Bloom(BankedSynopsis):
     A key that was added is always found; one that was not is found with probability at most
     `fpp` as long as no more than `capacity` distinct keys were added [1]_. Every answer states the
     rate at the filter's present fill. The number of keys follows from the fill [2]_: its interval
-    is three standard deviations wide on each side and holds with probability 0.99.
+    is three standard deviations wide on each side, rounded outwards to whole numbers, and holds
+    with probability 0.99.
 
     Examples
     --------
@@ -57,13 +58,18 @@ class Bloom(BankedSynopsis):
 
     @property
     def bits(self) -> int:
-        """Size in bits: the optimum, rounded up to whole words."""
-        return 64 * math.ceil(-self.capacity * math.log(self.fpp) / math.log(2) ** 2 / 64)
+        """Size in bits, rounded up to whole words: filled to capacity, a bit is set with
+        probability fpp^(1 / hashes)."""
+        unset = math.log1p(-(self.fpp ** (1 / self.hashes)))
+        return 64 * math.ceil(-self.capacity * self.hashes / unset / 64)
 
     @property
     def hashes(self) -> int:
-        """Bits set for each key."""
-        return max(1, round(-math.log2(self.fpp)))
+        """Bits set for each key: a quarter fewer than would make the filter smallest.
+
+        A key is added so much faster; the filter grows by 2 to 3 %.
+        """
+        return max(1, math.ceil(-0.75 * math.log2(self.fpp)))
 
     def layout(self) -> Layout:
         return {"words": (np.uint64, (self.bits // 64,))}
@@ -99,15 +105,15 @@ class Bloom(BankedSynopsis):
     def _count(self, words: NDArray[np.uint64]) -> Estimate:
         ones = self._ones(words)
         if ones == self.bits:  # full: any larger number of keys would look the same
-            fewest = self.bits / self.hashes * math.log(self.bits)
-            return Estimate(fewest, self.bits / self.hashes, None, _CONFIDENCE, {"full": True})
+            likely = self.bits / self.hashes * math.log(self.bits)
+            return Estimate(likely, self.bits / self.hashes, None, _CONFIDENCE, {"full": True})
         load = -math.log1p(-ones / self.bits)
-        value = self.bits * load / self.hashes
         deviation = math.sqrt(self.bits * max(0.0, math.expm1(load) - load)) / self.hashes
         # A key sets at most `hashes` bits, so there were at least this many keys.
-        lower = max(value - _SIGMAS * deviation, ones / self.hashes)
-        upper = value + _SIGMAS * deviation
-        return Estimate(value, min(lower, value), upper, _CONFIDENCE)
+        fewest = math.ceil(ones / self.hashes)
+        value = max(self.bits * load / self.hashes, fewest)
+        lower = max(math.floor(value - _SIGMAS * deviation), fewest)
+        return Estimate(value, lower, math.ceil(value + _SIGMAS * deviation), _CONFIDENCE)
 
     @classmethod
     def example(cls) -> Self:

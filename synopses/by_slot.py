@@ -18,9 +18,7 @@ _CACHE = 2**21  # bytes: banks below are in the cache anyway
 _ITEMS_A_SLOT = 32  # with fewer, sorting takes longer than it saves (measured)
 
 
-def by_slot(
-    memory: int, slots: NDArray[np.int32], items: Items
-) -> tuple[NDArray[np.int32], Items]:
+def by_slot(memory: int, slots: NDArray[np.int32], items: Items) -> tuple[NDArray[np.int32], Items]:
     """Slots and items in the order of slots, where that is a gain; `memory`: of one synopsis."""
     used = int(slots.max(initial=-1)) + 1
     if used * memory < _CACHE or len(slots) < _ITEMS_A_SLOT * used:

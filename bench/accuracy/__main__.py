@@ -10,7 +10,7 @@ from pathlib import Path
 # Imported for the promises they register.
 from bench.accuracy import distinct, distributions, frequencies, samples, windows  # noqa: F401
 from bench.accuracy.promise import PROMISES, Finding, examine
-from bench.accuracy.report import line, write
+from bench.accuracy.report import HEADER, cells, line, write
 from synopses import KINDS
 
 
@@ -23,16 +23,18 @@ def main() -> int:
     without = sorted(set(KINDS) - {made.kind for made in PROMISES})
     findings: list[Finding] = []
     began = time.monotonic()
+    print("Errors are multiples of what is stated; broken: share of the answers beyond it.")
+    print(line(HEADER))
     for made in sorted(PROMISES, key=lambda made: made.kind):
         if options.kind in (None, made.kind):
             for finding in examine(made, options.seeds):
                 findings.append(finding)
-                print(line(finding), flush=True)
+                print(line(cells(finding)), flush=True)
     if options.kind is None:
         write(findings, options.results)
     broken = [f for f in findings if not f.kept]
     for finding in broken:
-        print("broken:", line(finding))
+        print("broken:", line(cells(finding)))
     for kind in without:
         print(f"no promise of {kind} is measured")
     print(

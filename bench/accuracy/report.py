@@ -38,9 +38,9 @@ def cells(finding: Finding) -> tuple[str, ...]:
     )
 
 
-def line(finding: Finding) -> str:
-    widths = (22, 72, 12, 5, 7, 8, 8, 8, 8, 8)
-    return " ".join(c.ljust(w) for c, w in zip(cells(finding), widths, strict=True)).rstrip()
+def line(row: tuple[str, ...]) -> str:
+    widths = (22, 72, 12, 5, 7, 8, 8, 8, 9, 8)
+    return " ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
 
 
 def write(findings: list[Finding], folder: Path) -> None:
@@ -70,25 +70,42 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(findings: list[Finding], path: Path) -> None:
+    """Left: how large errors are. Right: how often they are too large, which is what is judged."""
     import matplotlib  # only here: it takes a second to import
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     labels = list(dict.fromkeys(f"{f.kind}: {f.sentence}" for f in findings))
-    figure, axes = pyplot.subplots(figsize=(13, 0.32 * len(labels) + 1.2))
+    size = (14, 0.3 * len(labels) + 1.4)
+    figure, (errors, shares) = pyplot.subplots(1, 2, sharey=True, figsize=size, width_ratios=(3, 2))
     for finding in findings:
         at = labels.index(f"{finding.kind}: {finding.sentence}")
-        axes.plot([finding.median, min(finding.p99, 3)], [at, at], color="0.8", zorder=1)
-        axes.plot(finding.median, at, "o", color="tab:blue", ms=3)
-        axes.plot(min(finding.p99, 3), at, "|", color="tab:blue" if finding.kept else "tab:red")
-    axes.axvline(1, color="tab:red", lw=0.8)
-    axes.set_yticks(range(len(labels)), labels, fontsize=7)
-    axes.invert_yaxis()
-    axes.set_xlim(-0.03, 3.03)
-    axes.set_xlabel(
-        "error as a multiple of the error promised, median to 99 % of the answers; a mark an input"
+        colour = "tab:blue" if finding.kept else "tab:red"
+        # A promise that is kept or not has no size of error: nothing is drawn beyond the first.
+        span = [finding.median, finding.p99 if math.isfinite(finding.p99) else finding.median]
+        errors.plot(span, [at, at], "|-", color=colour, alpha=0.5, ms=6)
+        errors.plot(finding.median, at, "o", color=colour, ms=3)
+        shares.plot(_share(finding), at, "o", color=colour, ms=4, alpha=0.6)
+    errors.set_yticks(range(len(labels)), labels, fontsize=8)
+    errors.invert_yaxis()
+    errors.set_xlabel("error / error stated: median to 99 % of the answers, each input")
+    shares.set_xlabel(
+        "share of answers beyond what is stated / share allowed\n"
+        "(for a standard error: root mean square / what is allowed)"
     )
-    axes.margins(y=0.01)
+    figure.subplots_adjust(wspace=0.04)
+    for axes in (errors, shares):
+        axes.axvline(1, color="tab:red", lw=0.8)
+        axes.grid(axis="y", color="0.92")
+        axes.set_xlim(left=-0.05)
+        axes.margins(y=0.01)
     figure.savefig(path, dpi=110, bbox_inches="tight")
     pyplot.close(figure)
+
+
+def _share(finding: Finding) -> float:
+    """What is broken as a multiple of what is allowed; where nothing is, 2 stands for anything."""
+    if finding.allowed:
+        return min(finding.broken / finding.allowed, 2.0)
+    return 2.0 if finding.broken else 0.0

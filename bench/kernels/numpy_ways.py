@@ -1,6 +1,9 @@
 """How one would update each kind's state with plain numpy, from the same items.
 
-Kinds whose next state depends on the last item by item have no such way.
+The first group fills the kind's own arrays, of one synopsis or of a bank; `slots` is None for one,
+which spares numpy the arithmetic. A test compares the result with ours, to the bit. The second
+group makes a single state of the same use. Kinds whose next state depends on the last item by
+item have no such way.
 """
 
 from __future__ import annotations
@@ -12,54 +15,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses import Items
+from synopses.base import Arrays
 
 Words = NDArray[np.uint64]
+Slots = NDArray[np.int32] | None
+
+# -- the kind's own arrays ------------------------------------------------------------------------
 
 
-def _columns_of(keys: Words, row: int, width: int) -> NDArray[np.int64]:
-    h = keys[:, 0] + np.uint64(row) * (keys[:, 1] | np.uint64(1))
+def _columns_of(words: Words, width: int) -> NDArray[np.int64]:
+    """The upper half of each word, scaled to the width."""
+    return (((words >> np.uint64(32)) * np.uint64(width)) >> np.uint64(32)).astype(np.int64)
+
+
+def _mixed(items: Items, row: int, seed: int = 0) -> Words:
+    """Double hashing for one row."""
+    h = (items.keys[:, 0] ^ np.uint64(seed)) + np.uint64(row) * (items.keys[:, 1] | np.uint64(1))
     h ^= h >> np.uint64(33)
     h *= np.uint64(0xFF51AFD7ED558CCD)
-    return (((h >> np.uint64(32)) * np.uint64(width)) >> np.uint64(32)).astype(np.int64)
+    return h
 
 
 def _zeros(words: Words) -> NDArray[np.int64]:
     """Leading zeros of each word, by way of its exponent as a float."""
-    return 64 - np.frexp(words.astype(np.float64))[1]
+    return np.asarray(64 - np.frexp(words.astype(np.float64))[1])
 
 
-def count_min(template: Any, items: Items) -> None:
-    table = np.zeros((template.depth, template.width), np.int64)
-    weights = np.rint(items.values * 10**template.decimals).astype(np.int64)
-    for row in range(template.depth):
-        np.add.at(table[row], _columns_of(items.keys, row, template.width), weights)
+def _in_bank(slots: Slots, size: int, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places in a flat bank of synopses of this size."""
+    return at if slots is None else slots.astype(np.int64) * size + at
 
 
-def ams(template: Any, items: Items) -> None:
-    table = np.zeros((template.depth, template.width), np.int64)
-    weights = np.rint(items.values * 10**template.decimals).astype(np.int64)
-    for row in range(template.depth):
-        columns = _columns_of(items.keys, row, 2 * template.width)
-        np.add.at(table[row], columns >> 1, np.where(columns & 1, weights, -weights))
+def _units(template: Any, items: Items) -> NDArray[np.int64]:
+    return np.rint(items.values * 10**template.decimals).astype(np.int64)
 
 
-def bloom(template: Any, items: Items) -> None:
-    words = np.zeros(template.bits // 64 + 1, np.uint64)
+def count_min(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    table, depth, width = arrays["table"].reshape(-1), template.depth, template.width
+    weights = _units(template, items)
+    for row in range(depth):
+        at = _columns_of(_mixed(items, row, template.seed), width)
+        np.add.at(table[row * width :], _in_bank(slots, depth * width, at), weights)
+    for name, sums in (("total", weights), ("absolute", np.abs(weights))):
+        if slots is None:
+            arrays[name][0] += sums.sum()
+        else:
+            np.add.at(arrays[name], slots, sums)
+
+
+def ams(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    table, depth, width = arrays["table"].reshape(-1), template.depth, template.width
+    weights = _units(template, items)
+    for row in range(depth):
+        words = _mixed(items, row, template.seed)
+        signed = np.where((words >> np.uint64(31)) & np.uint64(1), weights, -weights)
+        at = _in_bank(slots, depth * width, _columns_of(words, width))
+        np.add.at(table[row * width :], at, signed)
+
+
+def bloom(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    words = arrays["words"].reshape(-1)
     for row in range(template.hashes):
-        at = _columns_of(items.keys, row, template.bits)
-        np.bitwise_or.at(words, at >> 6, np.uint64(1) << (at & 63).astype(np.uint64))
+        at = _columns_of(_mixed(items, row), template.bits)
+        bits = np.uint64(1) << (at & 63).astype(np.uint64)
+        np.bitwise_or.at(words, _in_bank(slots, template.bits // 64, at >> 6), bits)
 
 
-def fm(template: Any, items: Items) -> None:
-    maps = np.zeros(template.bitmaps, np.uint64)
-    at = _columns_of(items.keys, 0, template.bitmaps)
-    np.bitwise_or.at(maps, at, np.uint64(1) << (_zeros(items.keys[:, 1]) & 63).astype(np.uint64))
+def fm(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    words, h2 = arrays["words"].reshape(-1), items.keys[:, 1] | np.uint64(1 << 63)
+    at = _columns_of(items.keys[:, 0], template.bitmaps)
+    lowest = h2 & (~h2 + np.uint64(1))
+    np.bitwise_or.at(words, _in_bank(slots, template.bitmaps, at), lowest)
 
 
-def hyperloglog(template: Any, items: Items) -> None:
-    registers = np.zeros(1 << template.lg_k, np.uint8)
-    at = (items.keys[:, 0] & np.uint64((1 << template.lg_k) - 1)).astype(np.int64)
-    np.maximum.at(registers, at, (_zeros(items.keys[:, 1]) + 1).astype(np.uint8))
+def hyperloglog(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    size = 1 << template.lg_k
+    at = (items.keys[:, 0] & np.uint64(size - 1)).astype(np.int64)
+    found = (np.minimum(_zeros(items.keys[:, 1]), 62) + 1).astype(np.uint8)
+    np.maximum.at(arrays["registers"].reshape(-1), _in_bank(slots, size, at), found)
+
+
+def histogram(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    n, low, high, values = template.buckets, template.low, template.high, items.values
+    if slots is None:
+        counts = arrays["counts"][0]
+        counts[1:-1] += np.histogram(values, n, (low, high))[0]
+        counts[0] += np.count_nonzero(values < low)
+        counts[-1] += np.count_nonzero(values > high)
+        return
+    at = np.clip(np.floor((values - low) * (n / (high - low))) + 1, 0, n + 1).astype(np.int64)
+    at[values == high] = n
+    np.add.at(arrays["counts"].reshape(-1), _in_bank(slots, n + 2, at), 1)
+
+
+def log_histogram(template: Any, arrays: Arrays, slots: Slots, items: Items) -> None:
+    size = arrays["counts"].shape[1]
+    growth = np.log((1 + template.relative_error) / (1 - template.relative_error))
+    with np.errstate(divide="ignore"):
+        places = np.floor(np.log(np.abs(items.values) / template.smallest) / growth) + 1
+    places = np.copysign(np.clip(places, 0, size // 2), items.values)
+    at = (places + size // 2).astype(np.int64)
+    if slots is None:
+        arrays["counts"][0] += np.bincount(at, minlength=size)
+    else:
+        np.add.at(arrays["counts"].reshape(-1), _in_bank(slots, size, at), 1)
+
+
+# -- a state of the same use ----------------------------------------------------------------------
 
 
 def theta(template: Any, items: Items) -> None:
@@ -96,19 +158,6 @@ def moments(template: Any, items: Items) -> None:
     items.values.min(), items.values.max()
 
 
-def histogram(template: Any, items: Items) -> None:
-    np.histogram(items.values, template.buckets, (template.low, template.high))
-
-
-def log_histogram(template: Any, items: Items) -> None:
-    growth = np.log((1 + template.relative_error) / (1 - template.relative_error))
-    buckets = np.log(template.largest / template.smallest) / growth + 1
-    with np.errstate(divide="ignore"):
-        places = np.log(np.abs(items.values) / template.smallest) / growth + 1
-    places = np.copysign(np.clip(places, 0, buckets), items.values)
-    np.bincount((places + buckets).astype(np.int64))
-
-
 def window(template: Any, items: Items) -> None:
     """Latest value of each tick, carried forward; panes as deviations; the product with P."""
     ticks = items.times // template.interval_ms
@@ -127,16 +176,18 @@ def window(template: Any, items: Items) -> None:
         deviations[block :: template.panes] @ table[block]
 
 
-WAYS: dict[str, Callable[[Any, Items], None]] = {
+SAME_STATE: dict[str, Callable[[Any, Arrays, Slots, Items], None]] = {
     "ams": ams,
     "bloom": bloom,
     "count_min": count_min,
-    "dft": window,
     "fm": fm,
-    "frequent_items": exact_counts,
     "histogram": histogram,
     "hyperloglog": hyperloglog,
     "log_histogram": log_histogram,
+}
+SAME_USE: dict[str, Callable[[Any, Items], None]] = {
+    "dft": window,
+    "frequent_items": exact_counts,
     "lossy_counting": exact_counts,
     "lsh": window,
     "moments": moments,

@@ -8,10 +8,9 @@ from texts    what Apache DataSketches is compared with: it gets Python's texts 
 from hashes   what plain numpy is compared with: both get hashed keys, as every synopsis after
               the first on a column does in the engine.
 
-A single synopsis is made anew in every run; a bank, and its DataSketches twins, are kept and
-filled further. Ours weigh keys by a value where the kind can; DataSketches counts them, which is
-less work. Time is the processor's, not the clock's: what else the machine does is not ours to
-measure.
+A single synopsis is made anew in every run; a bank and its twins are kept and filled further. Ours
+weigh keys by a value where the kind can; DataSketches counts them, which is less work. Time is the
+processor's, not the clock's: what else the machine does is not ours to measure.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ import numpy as np
 
 from bench.kernels import peers
 from bench.kernels.columns import Columns
-from bench.kernels.numpy_ways import WAYS
+from bench.kernels.numpy_ways import SAME_STATE, SAME_USE
 from synopses import KINDS, BankedSynopsis, Synopsis
+from synopses.base import Arrays
 
 SINGLE_GOAL, BANK_GOAL, NUMPY_GOAL = 5.0, 2.0, 1.0
 WITH_GOALS = ("count_min", "hyperloglog", "bloom", "fm", "ams")
@@ -100,9 +100,10 @@ def one(kind: str, columns: Columns, rounds: int) -> Result:
         contenders["per item"] = lambda: peers.per_item(peer, columns)
         if peer.vectorised:
             contenders["vectorised"] = lambda: peers.vectorised(peer, columns)
-    way = WAYS.get(kind)
-    if way is not None:
-        contenders["numpy"] = lambda: way(template, items)
+    if kind in SAME_STATE:
+        contenders["numpy"] = lambda: SAME_STATE[kind](template, _arrays(template, 1), None, items)
+    elif kind in SAME_USE:
+        contenders["numpy"] = lambda: SAME_USE[kind](template, items)
     return race(kind, "one", len(columns), contenders, rounds)
 
 
@@ -110,9 +111,7 @@ def bank(kind: str, columns: Columns, slots: int, rounds: int) -> Result:
     """As many synopses as slots, each item to its own."""
     cls, places = KINDS[kind], columns.slots
     template = _template(cls)
-    assert isinstance(template, BankedSynopsis)
-    arrays = {n: np.zeros((slots, *s), t) for n, (t, s) in template.layout().items()}
-    items = columns.items(cls, one=False)
+    arrays, items = _arrays(template, slots), columns.items(cls, one=False)
 
     contenders: Contenders = {"from hashes": lambda: template.add_slots(arrays, places, items)}
     if "keys" in cls.reads:
@@ -123,10 +122,17 @@ def bank(kind: str, columns: Columns, slots: int, rounds: int) -> Result:
     if peer is not None:
         sketches = [peer.make() for _ in range(slots)]
         contenders["per item"] = lambda: peers.per_item_bank(peer, sketches, columns)
+    if kind in SAME_STATE:
+        twins = _arrays(template, slots)
+        contenders["numpy"] = lambda: SAME_STATE[kind](template, twins, places, items)
     return race(kind, "bank", len(columns), contenders, rounds)
 
 
-def _template(cls: type[Synopsis]) -> Synopsis:
+def _arrays(template: BankedSynopsis, slots: int) -> Arrays:
+    return {n: np.zeros((slots, *shape), t) for n, (t, shape) in template.layout().items()}
+
+
+def _template(cls: type[Synopsis]) -> BankedSynopsis:
     """Defaults, but for kinds that have to know what comes: prices, ten times a second."""
     windows = {"interval": 0.1, "window": 60, "basic_window": 6}
     params: dict[str, dict[str, Any]] = {
@@ -134,4 +140,6 @@ def _template(cls: type[Synopsis]) -> Synopsis:
         "histogram": {"high": 1000},
         "lsh": {**windows, "bits": 64},
     }
-    return cls(**params.get(cls.kind, {}))
+    template = cls(**params.get(cls.kind, {}))
+    assert isinstance(template, BankedSynopsis)
+    return template

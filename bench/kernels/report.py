@@ -48,8 +48,8 @@ def write(results: list[Result], folder: Path) -> None:
     lines = [
         "# Updates a second, on one core",
         "",
-        "Millions of items a second of processor time. `from hashes` starts from hashed keys, which",
-        "all synopses of a column share, and is compared with numpy; `from texts` hashes first and",
+        "Millions of items a second of processor time. `from hashes` starts from hashed keys that",
+        "all synopses of a column share and is compared with numpy; `from texts` hashes first and",
         "is compared with Apache DataSketches, which does so too (kinds without keys start from",
         "numbers). Times faster: median of the rounds (worst-best). A bank is many synopses that",
         "get their items in turn. Kinds that DataSketches has not got stand beside the nearest it",

@@ -1,59 +1,63 @@
-"""The batch size that makes a batch take about a set time.
+"""The batch size, in bytes, that makes a batch take about a set time.
 
-A batch takes a fixed time, whatever it holds, and some time for each message. Both are learnt
+A batch takes a fixed time, whatever it holds, and some time for what it reads. Both are learnt
 from the batches that ran (a line through the recent ones), because only the second can be made
-smaller: cutting batches when the machine is slow would make everything slower.
+smaller: cutting batches when the machine is slow would make everything slower. So a batch may
+take the target, or twice its fixed time if that is longer.
 """
 
 from __future__ import annotations
 
-# A batch four times as large at most: a ramp from the first budget to full speed takes seconds,
-# and a sudden change of message size cannot turn one batch into minutes.
+# A batch four times as large at most, so that a change of the data cannot turn one batch into
+# minutes.
 _FASTEST_GROWTH = 4.0
 _FASTEST_SHRINK = 0.25
 # A batch smaller than this part of the budget says little about how long a full one takes.
 _TELLING = 0.5
-_REMEMBERED = 0.8  # of what earlier batches say, when one more is learnt from
+_REMEMBERED = 0.85  # of what earlier batches say, when one more is learnt from
 _SPREAD = 0.01  # of the sizes (variance over squared mean) from which a line can be drawn
+_FIRST_GUESS = 0.6  # of the first batch's time is fixed; what is seen later takes its place
 
 
 class Pace:
-    def __init__(self, target_seconds: float, first: int, smallest: int, largest: int) -> None:
+    def __init__(self, target_seconds: float, smallest: int, largest: int) -> None:
         self._target = target_seconds
         self._smallest, self._largest = smallest, largest
-        self._budget = min(max(first, smallest), largest)
-        self._overhead = 0.0
-        self._line = False  # whether overhead and work could be told apart yet
+        self._budget = smallest
+        self._fixed = 0.0
         self._weight = self._n = self._t = self._nn = self._nt = 0.0
 
     @property
     def budget(self) -> int:
-        """Messages the next batch may have."""
+        """Bytes the next batch may have."""
         return self._budget
 
-    def record(self, messages: int, seconds: float) -> None:
-        """A batch of that many messages took that long."""
-        each = self._learn(float(messages), seconds)
-        # At least as long for the messages as for the rest, however slow the machine is.
-        working = max(self._target - self._overhead, self._overhead)
-        wish = working / max(each, 1e-9) / self._budget
-        if messages < _TELLING * self._budget and (wish > 1 or not self._line):
-            return  # little came: what it took is overhead, as far as is known
-        factor = min(max(wish, _FASTEST_SHRINK), _FASTEST_GROWTH)
+    def record(self, size: int, seconds: float) -> None:
+        """A batch of that many bytes took that long."""
+        if not self._weight:
+            self._remember(0.0, _FIRST_GUESS * seconds)
+        self._remember(float(size), seconds)
+        each = self._time_of_a_byte()
+        allowed = max(self._target - self._fixed, self._fixed)
+        factor = allowed / max(each * self._budget, 1e-9)
+        if factor > 1 and size < _TELLING * self._budget:
+            return  # little came: a larger budget would only be a guess
+        factor = min(max(factor, _FASTEST_SHRINK), _FASTEST_GROWTH)
         self._budget = min(max(int(self._budget * factor), self._smallest), self._largest)
 
-    def _learn(self, n: float, t: float) -> float:
-        """Seconds a message takes, beside the overhead of a batch."""
+    def _remember(self, n: float, t: float) -> None:
         self._weight = _REMEMBERED * self._weight + 1
         self._n = _REMEMBERED * self._n + n
         self._t = _REMEMBERED * self._t + t
         self._nn = _REMEMBERED * self._nn + n * n
         self._nt = _REMEMBERED * self._nt + n * t
+
+    def _time_of_a_byte(self) -> float:
+        """Beside the fixed time of a batch, which is learnt too."""
         mean_n, mean_t = self._n / self._weight, self._t / self._weight
         variance = self._nn / self._weight - mean_n**2
         if variance > _SPREAD * mean_n**2:
-            self._line = True
             slope = max(0.0, (self._nt / self._weight - mean_n * mean_t) / variance)
-            self._overhead = min(max(0.0, mean_t - slope * mean_n), mean_t)
-        self._overhead = min(self._overhead, t)
-        return max(mean_t - self._overhead, 0.0) / max(mean_n, 1.0)
+            self._fixed = max(0.0, mean_t - slope * mean_n)
+        self._fixed = min(self._fixed, mean_t)
+        return (mean_t - self._fixed) / max(mean_n, 1.0)

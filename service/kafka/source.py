@@ -33,6 +33,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from service.kafka.config import PATIENCE_SECONDS, Config
 from service.kafka.errors import LogTooShort, OffsetsLost
 from service.kafka.logs import LogEnds
+from service.kafka.message_sizes import MessageSizes
 from service.kafka.offsets import Offsets, OffsetsJson, admit, from_json, to_json
 from service.kafka.pace import Pace
 from service.kafka.retention import Lost, OnLost, checked_on_lost, lost_part
@@ -52,9 +53,9 @@ class ReaderOptions:
     on_lost: OnLost = "stop"
     stop_file: str = ""  # while this file exists no new batch is admitted
     target_seconds: float | None = None  # how long a batch should take; None: no limit on batches
-    first_budget: int = 300  # messages of the first batch: they may be frames of megabytes
-    smallest_budget: int = 100
-    largest_budget: int = 5_000_000
+    smallest_bytes: int = 32 << 20  # of a batch that has more waiting: a tenth of a second's work
+    largest_bytes: int = 512 << 20  # of a batch: it passes through memory
+    largest_messages: int = 5_000_000
     patience: float = PATIENCE_SECONDS  # how long to wait for a broker that is away
     discover_seconds: float = 5.0  # how often to look for new topics and partitions
 
@@ -86,12 +87,8 @@ class KafkaReader(DataSourceStreamReader):
         )
         self._pace: Pace | None = None
         if options.target_seconds is not None:
-            self._pace = Pace(
-                options.target_seconds,
-                options.first_budget,
-                options.smallest_budget,
-                options.largest_budget,
-            )
+            self._pace = Pace(options.target_seconds, options.smallest_bytes, options.largest_bytes)
+        self._sizes = MessageSizes(options.kafka, options.patience)
         self._admitted = 0
         self._admitted_at = 0.0
         self._latest: Offsets = {}
@@ -113,7 +110,7 @@ class KafkaReader(DataSourceStreamReader):
     def getDefaultReadLimit(self) -> ReadLimit:
         if self._pace is None:
             return ReadAllAvailable()
-        return ReadMaxRows(self._options.largest_budget)
+        return ReadMaxRows(self._options.largest_messages)
 
     def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
         self._learn_pace()
@@ -122,7 +119,10 @@ class KafkaReader(DataSourceStreamReader):
         known = from_json(start)
         self._latest = self._logs.ends()
         ends = self._readable(known, self._latest)
-        reached = {**admit(known, ends, self._budget(limit)), **self._entered(known, self._latest)}
+        reached = {
+            **admit(known, ends, self._budget(limit, known, ends)),
+            **self._entered(known, self._latest),
+        }
         self._admitted = sum(reached[key] - known[key] for key in ends)
         self._admitted_at = time.monotonic()
         return start if reached == known else to_json(reached)
@@ -178,14 +178,16 @@ class KafkaReader(DataSourceStreamReader):
     def _learn_pace(self) -> None:
         """The next question comes when the batch is over: its time is the time in between."""
         if self._pace is not None and self._admitted:
-            self._pace.record(self._admitted, time.monotonic() - self._admitted_at)
+            size = int(self._admitted * self._sizes.mean)
+            self._pace.record(size, time.monotonic() - self._admitted_at)
         self._admitted = 0
 
-    def _budget(self, limit: ReadLimit) -> int | None:
+    def _budget(self, limit: ReadLimit, known: Offsets, ends: Offsets) -> int | None:
         """All, when the trigger asks for all, whatever the pace."""
         if self._pace is None or not isinstance(limit, ReadMaxRows):
             return None
-        return min(limit.max_rows, self._pace.budget)
+        self._sizes.look(known, ends)
+        return max(1, min(limit.max_rows, int(self._pace.budget / self._sizes.mean)))
 
     def _readable(self, known: Offsets, latest: Offsets) -> Offsets:
         """Ends of the partitions that may be read on. (A deleted topic stays where it was.)"""

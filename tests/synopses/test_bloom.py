@@ -11,11 +11,10 @@ def naive_bits(pairs, bits, hashes):
     word, found = 2**64 - 1, set()
     for h1, h2 in pairs.tolist():
         for number in range(hashes):
-            h = (h1 + number // 2 * (h2 | 1)) & word
+            h = (h1 + number * (h2 | 1)) & word
             h ^= h >> 33
             h = (h * 0xFF51AFD7ED558CCD) & word
-            half = h % 2**32 if number % 2 else h >> 32
-            found.add((half * bits) >> 32)
+            found.add(((h >> 32) * bits) >> 32)
     return found
 
 

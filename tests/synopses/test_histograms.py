@@ -82,17 +82,27 @@ def test_a_rank_lies_within_its_bounds_always(sketch, name):
             assert answer.lower - 1e-12 <= (values <= value).mean() <= answer.upper + 1e-12
 
 
-def test_log_buckets_equal_a_naive_search():
-    sketch = LogHistogram.example()
+@pytest.mark.parametrize(
+    "sketch",
+    [
+        LogHistogram.example(),
+        LogHistogram(),
+        LogHistogram(relative_error=0.5, smallest=1e-300, largest=1e300),
+        LogHistogram(relative_error=1e-4, smallest=1e-9, largest=1e9),  # many edges in a cell
+        LogHistogram(relative_error=1e-5, smallest=1.0, largest=1.0001),
+    ],
+    ids=repr,
+)
+def test_log_buckets_equal_a_naive_search(sketch):
     rng = np.random.default_rng(3)
-    values = np.r_[rng.normal(size=500) * 10.0 ** rng.integers(-3, 4, 500), sketch._edges, 0.0]
+    near = np.r_[sketch._edges, np.nextafter(sketch._edges, 0), np.nextafter(sketch._edges, 1e308)]
+    far = [0.0, 5e-324, 1.7e308]
+    values = np.r_[np.exp(rng.uniform(-50, 50, 2000)), rng.choice(near, 5000), near[:500], far]
     filled(sketch, np.r_[values, -values])
     edges = np.r_[-sketch._edges[::-1], sketch._edges]
     # Buckets are closed towards zero: on the left if positive, on the right if negative.
-    expected = np.zeros(len(edges) + 1, np.int64)
-    for value in np.r_[values, -values]:
-        side = "right" if value > 0 else "left"
-        expected[np.searchsorted(edges, value, side)] += 1
+    places = np.r_[np.searchsorted(edges, values, "right"), np.searchsorted(edges, -values, "left")]
+    expected = np.bincount(places, minlength=len(edges) + 1)
     np.testing.assert_array_equal(sketch.arrays["counts"][0], expected)
 
 

@@ -65,7 +65,7 @@ def test_correlations_lie_within_their_bounds_with_the_stated_confidence():
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
 def test_pairs_beyond_the_threshold_are_found_with_the_recall_asked_for(recall):
     expected = hits = 0
-    for seed in range(40):
+    for seed in range(200):
         lsh = lsh_of(seed=seed)
         x = walks.values("opposites", seed, 40, 41)
         exact = walks.correlations(x[:, :40])

@@ -66,9 +66,9 @@ def test_a_paced_reader_admits_its_budget_and_all_when_the_trigger_wants_all(
     make_reader, make_topic, produce
 ):
     topic = make_topic(2)
-    produce(topic, [b"x"] * 300, 0)
-    produce(topic, [b"x"] * 100, 1)
-    reader = make_reader(topic, target_seconds=1.0, first_budget=100)
+    produce(topic, [b"x" * 10] * 300, 0)
+    produce(topic, [b"x" * 10] * 100, 1)
+    reader = make_reader(topic, target_seconds=1.0, smallest_bytes=1000)
     start = reader.initialOffset()
     limit = reader.getDefaultReadLimit()
     assert isinstance(limit, ReadMaxRows)
@@ -78,8 +78,8 @@ def test_a_paced_reader_admits_its_budget_and_all_when_the_trigger_wants_all(
 
 def test_the_budget_grows_after_quick_full_batches(make_reader, make_topic, produce):
     topic = make_topic()
-    produce(topic, [b"x"] * 2000)
-    reader = make_reader(topic, target_seconds=100.0, first_budget=100)
+    produce(topic, [b"x" * 10] * 2000)
+    reader = make_reader(topic, target_seconds=100.0, smallest_bytes=1000)
     at, moves = reader.initialOffset(), []
     for _ in range(3):
         reached = reader.latestOffset(at, reader.getDefaultReadLimit())
