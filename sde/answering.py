@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from typing import Any
 
@@ -26,6 +27,8 @@ from sde.registry import Instance
 from sde.shard import Shard
 from synopses import QueryError
 
+_log = logging.getLogger(__name__)
+
 Said = tuple[dict[str, Any], list[bytes]]
 
 
@@ -41,12 +44,12 @@ def decoded(arrived: Arrived) -> Request | Fault:
 
 def say(shard: Shard, request: Request | Fault, time: int) -> Said:
     """Carry out a request at one shard. Whatever is wrong with it becomes a fault."""
+    if isinstance(request, Fault):
+        return _refused(request)
+    if isinstance(request, Create | Delete):
+        return change(shard, request, time), []
     try:
         match request:
-            case Fault():
-                return _refused(request)
-            case Create() | Delete():
-                return change(shard, request, time), []
             case Ask():
                 return _ask(shard, request)
             case Export():
@@ -59,6 +62,14 @@ def say(shard: Shard, request: Request | Fault, time: int) -> Said:
         return _refused(refusal.fault)
     except QueryError as error:
         return _refused(Fault(Code.BAD_QUERY, str(error), error.name))
+    except Exception as error:  # a defect in a kind must not stop every other synopsis
+        _log.exception("no answer to %r", request)
+        return _refused(internal(error))
+
+
+def internal(error: Exception) -> Fault:
+    """What a user is told of a defect of ours."""
+    return Fault(Code.INTERNAL, f"{type(error).__name__}: {str(error)[:300]}; please report it")
 
 
 def _refused(fault: Fault) -> Said:

@@ -9,6 +9,7 @@ is refused with a fault instead of being answered wrongly.
 from __future__ import annotations
 
 import base64
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from sde.answering import internal
 from sde.messages import (
     Ask,
     Code,
@@ -32,6 +34,8 @@ from sde.messages import (
 )
 from sde.partial import Partial, join_streams, unpack_streams
 from synopses import KINDS, Estimate, QueryError, Synopsis
+
+_log = logging.getLogger(__name__)
 
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
@@ -70,6 +74,9 @@ class Merge:
             fields = self._fields(request, partials)
         except Refusal as refused:
             reply = refusal(request, refused.fault, first.batch, self._site)
+        except Exception as error:  # a defect in a kind must not stop every other answer
+            _log.exception("no answer to %r", request)
+            reply = refusal(request, internal(error), first.batch, self._site)
         else:
             reply = answer(request, first.batch, self._site, **fields)
         uid = getattr(request, "uid", None) or ",".join(getattr(request, "uids", ()))

@@ -231,3 +231,18 @@ def test_export_to_datasketches_is_refused_where_it_has_no_such_sketch():
     state = base64.b64decode(engine.ask(op="export", uid="h", format="datasketches")["value"])
     assert round(datasketches.hll_sketch.deserialize(state).get_estimate()) == 1
     assert engine.ask(op="export", uid="b", format="datasketches")["code"] == "bad_request"
+
+
+def test_a_defect_in_a_kind_is_a_fault_and_the_others_go_on(monkeypatch, caplog):
+    engine = PureEngine()
+    engine.run([create("u"), create("h", "hyperloglog")], tuples("d", [("s", {"k": 1})]))
+    monkeypatch.setattr(KINDS["hyperloglog"], "cardinality", lambda self: 1 // 0)
+    replies = engine.run(
+        [
+            {"id": "broken", "op": "estimate", "uid": "h"},
+            {"id": "whole", "op": "estimate", "uid": "u", "query": {"key": 1}},
+        ]
+    )
+    assert replies["broken"]["code"] == "internal"
+    assert "ZeroDivisionError" in replies["broken"]["message"]
+    assert replies["whole"]["value"] == 1
