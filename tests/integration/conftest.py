@@ -27,9 +27,9 @@ class Running:
         )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def engine(tmp_path_factory, broker):
-    """One engine for all tests that do not break it; each test uses its own data set."""
+    """One engine for all tests of a file; each test uses its own data set."""
     folder = tmp_path_factory.mktemp("engine")
     servers = broker.bootstrap_servers
     specs = [TopicSpec(name, count) for name, count in PARTITIONS.items()]

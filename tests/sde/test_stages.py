@@ -246,3 +246,9 @@ def test_a_defect_in_a_kind_is_a_fault_and_the_others_go_on(monkeypatch, caplog)
     assert replies["broken"]["code"] == "internal"
     assert "ZeroDivisionError" in replies["broken"]["message"]
     assert replies["whole"]["value"] == 1
+
+
+def test_replies_come_in_the_order_of_the_requests():
+    engine = PureEngine()
+    asked = [f"q{i}" for i in range(25)]
+    assert list(engine.run([{"id": name, "op": "list"} for name in asked])) == asked
