@@ -37,7 +37,7 @@ check: $(DEV_READY)
 	$(BIN)/lint-imports
 
 test: check jars $(KERNELS_READY)
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 demo: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde demo

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import datasketches
-import numpy as np
 
 from bench.kernels.columns import Columns
 from synopses import AMS
@@ -71,8 +70,8 @@ PEERS: dict[str, Peer] = {
 }
 
 
-def per_item(peer: Peer, columns: Columns) -> None:
-    update = peer.make().update
+def per_item(peer: Peer, sketch: Any, columns: Columns) -> None:
+    update = sketch.update
     for item in columns.objects[peer.column]:
         update(item)
 
@@ -80,7 +79,3 @@ def per_item(peer: Peer, columns: Columns) -> None:
 def per_item_bank(peer: Peer, sketches: Sequence[Any], columns: Columns) -> None:
     for item, slot in zip(columns.objects[peer.column], columns.objects["slots"], strict=True):
         sketches[slot].update(item)
-
-
-def vectorised(peer: Peer, columns: Columns) -> None:
-    peer.make().update(np.asarray(getattr(columns, peer.column)))

@@ -8,9 +8,10 @@ from texts    what Apache DataSketches is compared with: it gets Python's texts 
 from hashes   what plain numpy is compared with: both get hashed keys, as every synopsis after
               the first on a column does in the engine.
 
-A single synopsis is made anew in every run; a bank and its twins are kept and filled further. Ours
-weigh keys by a value where the kind can; DataSketches counts them, which is less work. Time is the
-processor's, not the clock's: what else the machine does is not ours to measure.
+Every run starts with empty synopses, made beforehand and not timed; one of a bank gets 200 items
+at the default sizes. Ours weigh keys by a value where the kind can; DataSketches counts them, which
+is less work. Time is the processor's, not the clock's: what else the machine does is not ours to
+measure.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from synopses.base import Arrays
 SINGLE_GOAL, BANK_GOAL, NUMPY_GOAL = 5.0, 2.0, 1.0
 WITH_GOALS = ("count_min", "hyperloglog", "bloom", "fm", "ams")
 
-Contenders = dict[str, Callable[[], Any]]
+# What makes an empty state, and what fills it.
+Contenders = dict[str, tuple[Callable[[], Any], Callable[[Any], None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,16 @@ class Result:
 
 
 def race(kind: str, setting: str, n: int, contenders: Contenders, rounds: int) -> Result:
-    """Run all contenders in turn, each with n items."""
-    for run in contenders.values():  # compile, and warm the caches
-        run()
+    """Run all contenders in turn, each with n items; the first round only warms up."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, run in contenders.items():
+    for number in range(rounds + 1):
+        for name, (empty, fill) in contenders.items():
+            state = empty()
             began = time.process_time()
-            run()
-            seconds[name].append((time.process_time() - began) / n)
+            fill(state)
+            taken = time.process_time() - began
+            if number > 0:
+                seconds[name].append(taken / n)
     seconds.setdefault("from texts", seconds["from hashes"])  # a kind that reads no keys
     ratios = {}
     for name in contenders.keys() - {"from hashes", "from texts"}:
@@ -92,18 +95,28 @@ def one(kind: str, columns: Columns, rounds: int) -> Result:
     cls, template = KINDS[kind], _template(KINDS[kind])
     items = columns.items(cls, one=True)
 
-    contenders: Contenders = {"from hashes": lambda: cls(**template.params).add(items)}
+    def empty() -> Synopsis:
+        return cls(**template.params)
+
+    contenders: Contenders = {"from hashes": (empty, lambda made: made.add(items))}
     if "keys" in cls.reads:
-        contenders["from texts"] = lambda: cls(**template.params).add(columns.items(cls, one=True))
+        from_texts = (empty, lambda made: made.add(columns.items(cls, one=True)))
+        contenders["from texts"] = from_texts
     peer = peers.PEERS.get(kind)
     if peer is not None:
-        contenders["per item"] = lambda: peers.per_item(peer, columns)
+        contenders["per item"] = (peer.make, lambda made: peers.per_item(peer, made, columns))
         if peer.vectorised:
-            contenders["vectorised"] = lambda: peers.vectorised(peer, columns)
+            contenders["vectorised"] = (
+                peer.make,
+                lambda made: made.update(getattr(columns, peer.column)),
+            )
     if kind in SAME_STATE:
-        contenders["numpy"] = lambda: SAME_STATE[kind](template, _arrays(template, 1), None, items)
+        contenders["numpy"] = (
+            lambda: _arrays(template, 1),
+            lambda made: SAME_STATE[kind](template, made, None, items),
+        )
     elif kind in SAME_USE:
-        contenders["numpy"] = lambda: SAME_USE[kind](template, items)
+        contenders["numpy"] = (lambda: None, lambda _: SAME_USE[kind](template, items))
     return race(kind, "one", len(columns), contenders, rounds)
 
 
@@ -111,20 +124,33 @@ def bank(kind: str, columns: Columns, slots: int, rounds: int) -> Result:
     """As many synopses as slots, each item to its own."""
     cls, places = KINDS[kind], columns.slots
     template = _template(cls)
-    arrays, items = _arrays(template, slots), columns.items(cls, one=False)
+    items, arrays = columns.items(cls, one=False), _arrays(template, slots)
 
-    contenders: Contenders = {"from hashes": lambda: template.add_slots(arrays, places, items)}
+    def empty() -> Arrays:
+        """Emptied, not made anew: fresh memory would be slow for whoever touches it first."""
+        for array in arrays.values():
+            array[...] = 0
+        return arrays
+
+    contenders: Contenders = {
+        "from hashes": (empty, lambda made: template.add_slots(made, places, items))
+    }
     if "keys" in cls.reads:
-        contenders["from texts"] = lambda: template.add_slots(
-            arrays, places, columns.items(cls, one=False)
+        contenders["from texts"] = (
+            empty,
+            lambda made: template.add_slots(made, places, columns.items(cls, one=False)),
         )
     peer = peers.PEERS.get(kind)
     if peer is not None:
-        sketches = [peer.make() for _ in range(slots)]
-        contenders["per item"] = lambda: peers.per_item_bank(peer, sketches, columns)
+        contenders["per item"] = (
+            lambda: [peer.make() for _ in range(slots)],
+            lambda made: peers.per_item_bank(peer, made, columns),
+        )
     if kind in SAME_STATE:
-        twins = _arrays(template, slots)
-        contenders["numpy"] = lambda: SAME_STATE[kind](template, twins, places, items)
+        contenders["numpy"] = (
+            empty,
+            lambda made: SAME_STATE[kind](template, made, places, items),
+        )
     return race(kind, "bank", len(columns), contenders, rounds)
 
 

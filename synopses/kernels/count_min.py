@@ -18,7 +18,7 @@ def add(table, total, absolute, slots, keys, weights, seed):
     """table[slot, row, column] += weight, once per row."""
     depth, width = table.shape[1], table.shape[2]
     for i in range(slots.size):
-        slot = slots[i]
+        slot = np.uintp(slots[i])
         h1, h2 = keys[i, 0] ^ seed, keys[i, 1] | np.uint64(1)
         total[slot] += weights[i]
         absolute[slot] += abs(weights[i])

@@ -45,12 +45,15 @@ def logarithmic_bucket(value, word, edges, starts, first_cell, shift):
 
 @njit(cache=True, nogil=True)
 def add_linear(counts, slots, values, edges, per_width):
+    flat, size = counts.reshape(-1), np.uint64(counts.shape[1])
     for i in range(slots.size):
-        counts[np.uintp(slots[i]), linear_bucket(values[i], edges, per_width)] += 1
+        at = linear_bucket(values[i], edges, per_width)
+        flat[np.uint64(slots[i]) * size + np.uint64(at)] += 1
 
 
 @njit(cache=True, nogil=True)
 def add_logarithmic(counts, slots, values, words, edges, starts, first_cell, shift):
+    flat, size = counts.reshape(-1), np.uint64(counts.shape[1])
     for i in range(slots.size):
         at = logarithmic_bucket(values[i], words[i], edges, starts, first_cell, shift)
-        counts[np.uintp(slots[i]), at] += 1
+        flat[np.uint64(slots[i]) * size + np.uint64(at)] += 1

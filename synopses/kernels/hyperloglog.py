@@ -3,24 +3,37 @@
 import numpy as np
 from numba import njit
 
+_BLOCK = 512
+_MOST_ZEROS = np.uint64(62)
 
-@njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True, inline="always")
 def _leading_zeros(word):
-    """Zero bits above the highest one, at most 62."""
-    zeros = 0
-    for shift in (32, 16, 8, 4, 2, 1):
-        if word >> np.uint64(64 - shift) == 0:
-            zeros += shift
-            word <<= np.uint64(shift)
-    return min(zeros, 62)
+    """Zero bits above the highest one, at most 62: told by the exponent of the word as a float.
+
+    The bit below the highest one is cleared, so that the float is not rounded up.
+    """
+    rounded_down = (word & ~(word >> np.uint64(1))) | np.uint64(1)
+    exponent = np.float64(rounded_down).view(np.uint64) >> np.uint64(52)
+    return min(np.uint64(1023 + 63) - exponent, _MOST_ZEROS)
 
 
 @njit(cache=True, nogil=True)
 def add(registers, slots, keys):
-    """The register named by the low bits of h1 keeps the most leading zeros of h2, plus one."""
-    low = np.uint64(registers.shape[1] - 1)
-    for i in range(slots.size):
-        register = keys[i, 0] & low
-        value = np.uint8(_leading_zeros(keys[i, 1]) + 1)
-        if value > registers[slots[i], register]:
-            registers[slots[i], register] = value
+    """The register named by the low bits of h1 keeps the most leading zeros of h2, plus one.
+
+    Block by block, first what to write and then writing it: so many registers are waited for at
+    once where a bank is larger than the cache.
+    """
+    count = np.uint64(registers.shape[1])
+    flat = registers.reshape(-1)
+    places = np.empty(_BLOCK, np.uint64)
+    values = np.empty(_BLOCK, np.uint8)
+    for start in range(0, slots.size, _BLOCK):
+        size = min(_BLOCK, slots.size - start)
+        for i in range(size):
+            h1, h2 = keys[start + i, 0], keys[start + i, 1]
+            places[i] = np.uint64(slots[start + i]) * count + (h1 & (count - np.uint64(1)))
+            values[i] = _leading_zeros(h2) + np.uint64(1)
+        for i in range(size):
+            flat[places[i]] = max(flat[places[i]], values[i])
