@@ -46,7 +46,9 @@ serve: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde serve
 
 bench: $(DEV_READY) jars $(KERNELS_READY)
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench.decode
+	$(BIN)/python -m bench.kernels
+	$(BIN)/python -m bench.accuracy
 
 jars: $(ENGINE_READY)
 	@$(BIN)/python -m service.jars
