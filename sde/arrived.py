@@ -17,6 +17,12 @@ class Arrived:
     message: dict[str, Any] | None
     fault: Fault | None = None
 
+    @property
+    def position(self) -> tuple[str, int]:
+        """Log and offset of the place; the offset counts as a number: 9 comes before 10."""
+        log, offset = self.place.rsplit("-", 1)
+        return log, int(offset)
+
     def as_json(self) -> dict[str, Any]:
         fault = self.fault and [self.fault.code, self.fault.message, self.fault.field]
         return {"place": self.place, "time": self.time, "message": self.message, "fault": fault}

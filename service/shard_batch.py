@@ -74,14 +74,10 @@ def _frame(partials: list[Partial], letters: list[bytes], buckets: int) -> pd.Da
     """All partials for one merging task in one row."""
     bundles: dict[int, list[bytes]] = defaultdict(list)
     for partial in partials:
-        bundles[_bucket(partial.arrived.place, buckets)].append(partial.to_bytes())
+        bucket = partial.arrived.position[1] % buckets  # requests of one partition in turn
+        bundles[bucket].append(partial.to_bytes())
     keys = spread_keys(buckets)
     rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]
     rows += [(keys[0], LETTERS, body) for body in letters]
     frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
     return frame.astype({"bucket_key": "int32"})
-
-
-def _bucket(place: str, buckets: int) -> int:
-    """Requests of one partition in turn."""
-    return int(place.rsplit("-", 1)[1]) % buckets

@@ -57,8 +57,8 @@ class Merge:
         by_place: dict[str, list[Partial]] = defaultdict(list)
         for partial in partials:
             by_place[partial.arrived.place].append(partial)
-        for place in sorted(by_place, key=_order):
-            yield self._reply(sorted(by_place[place], key=lambda p: p.shard))
+        for same in sorted(by_place.values(), key=lambda p: p[0].arrived.position):
+            yield self._reply(sorted(same, key=lambda p: p.shard))
 
     def _reply(self, partials: list[Partial]) -> Reply:
         first = partials[0]
@@ -133,12 +133,6 @@ class Merge:
             "format": request.format,
             "value": base64.b64encode(state).decode(),
         }
-
-
-def _order(place: str) -> tuple[str, int]:
-    """Offsets count as numbers: 9 comes before 10."""
-    log, offset = place.rsplit("-", 1)
-    return log, int(offset)
 
 
 def _about(request: Ask | Export, partials: list[Partial]) -> dict[str, Any]:
