@@ -160,9 +160,8 @@ class Registry:
         registry = cls(limits)
         registry._next = held["next"]
         for fields in held["instances"]:
-            definition = fields.pop("definition")
-            definition["values"] = tuple(definition["values"])
-            registry._keep(Instance(definition=Definition(**definition), **fields))
+            definition = Definition.from_record(fields.pop("definition"))
+            registry._keep(Instance(definition=definition, **fields))
         registry._of_uid = held["uids"]
         registry._outcomes = held["outcomes"]
         return registry

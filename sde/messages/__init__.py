@@ -2,10 +2,12 @@
 
 from sde.messages.faults import Code, Fault, Refusal
 from sde.messages.fields import Fields
+from sde.messages.native import OPS, decode_request
 from sde.messages.replies import answer, dead_letter, refusal, unreadable
 from sde.messages.requests import (
     DATASET_SCOPE,
-    OPS,
+    ON_CHANGE,
+    ON_CLOSE,
     STREAM_SCOPE,
     Ask,
     Create,
@@ -13,14 +15,21 @@ from sde.messages.requests import (
     Delete,
     Describe,
     Export,
+    Import,
     ListAll,
     Request,
-    decode_request,
-    op_of,
+    Restore,
+    Snapshot,
+    Snapshots,
+    Unwatch,
+    Watch,
 )
+from sde.messages.windows import Span, Window
 
 __all__ = [
     "DATASET_SCOPE",
+    "ON_CHANGE",
+    "ON_CLOSE",
     "OPS",
     "STREAM_SCOPE",
     "Ask",
@@ -32,13 +41,20 @@ __all__ = [
     "Export",
     "Fault",
     "Fields",
+    "Import",
     "ListAll",
     "Refusal",
     "Request",
+    "Restore",
+    "Snapshot",
+    "Snapshots",
+    "Span",
+    "Unwatch",
+    "Watch",
+    "Window",
     "answer",
     "dead_letter",
     "decode_request",
-    "op_of",
     "refusal",
     "unreadable",
 ]

@@ -20,6 +20,9 @@ class Code(enum.StrEnum):
     UNKNOWN_STREAM = "unknown_stream"
     SYNOPSIS_EXISTS = "synopsis_exists"  # the uid is taken by another definition
     BAD_PARAMETER = "bad_parameter"
+    BAD_STATE = "bad_state"  # bytes that are not the state of this synopsis
+    UNKNOWN_VERSION = "unknown_version"  # no such snapshot
+    UNKNOWN_WATCH = "unknown_watch"
     BAD_QUERY = "bad_query"
     NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
     LIMIT_EXCEEDED = "limit_exceeded"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from sde.messages.durations import EXPECTED as A_DURATION
+from sde.messages.durations import milliseconds
 from sde.messages.faults import Code, Refusal
 
 LONGEST_NAME = 512  # characters of an id, uid, data set, stream or field name
@@ -13,8 +15,9 @@ LONGEST_NAME = 512  # characters of an id, uid, data set, stream or field name
 class Fields:
     """One JSON object; remembers which of its fields were asked for."""
 
-    def __init__(self, message: dict[str, Any]) -> None:
+    def __init__(self, message: dict[str, Any], within: str = "") -> None:
         self._message = message
+        self._within = within  # the names of the objects around it, each with a dot behind
         self._known: set[str] = set()
 
     def has(self, name: str) -> bool:
@@ -24,7 +27,8 @@ class Fields:
     def refuse(self, name: str, expected: str, code: Code = Code.BAD_REQUEST) -> NoReturn:
         shown = repr(self._message.get(name))
         shown = shown if len(shown) <= 80 else shown[:77] + "..."
-        raise Refusal(code, f"{name}={shown}: expected {expected}", name)
+        full = f"{self._within}{name}"
+        raise Refusal(code, f"{full}={shown}: expected {expected}", full)
 
     def text(self, name: str, default: str | None = None) -> str:
         if not self.has(name) and default is not None:
@@ -66,6 +70,30 @@ class Fields:
             self.refuse(name, "an object")
         return value
 
+    def nested(self, name: str) -> Fields:
+        """The fields of an object within this one."""
+        return Fields(self.object(name), f"{self._within}{name}.")
+
+    def duration(self, name: str, default: int | None = None) -> int:
+        """Milliseconds."""
+        if not self.has(name) and default is not None:
+            return default
+        found = milliseconds(self._message.get(name))
+        if found is None:
+            self.refuse(name, A_DURATION)
+        return found
+
+    def number_or_none(self, name: str) -> int | float | None:
+        """None if the field is absent or something else than a number."""
+        self.has(name)
+        value = self._message.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if is_number else None  # type: ignore[return-value]
+
+    def any(self, name: str) -> Any:
+        self.has(name)
+        return self._message.get(name)
+
     def flag(self, name: str) -> bool:
         value = self._message.get(name) if self.has(name) else False
         if not isinstance(value, bool):
@@ -93,6 +121,7 @@ class Fields:
         for name in self._message:
             if name not in self._known and name not in also:
                 known = ", ".join(sorted({*self._known, *also}))
+                full = f"{self._within}{name[:80]}"
                 raise Refusal(
-                    Code.BAD_REQUEST, f"unknown field {name[:80]!r}: expected only {known}", name
+                    Code.BAD_REQUEST, f"unknown field {full!r}: expected only {known}", full
                 )

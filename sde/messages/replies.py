@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from sde.messages.faults import Fault
-from sde.messages.requests import Request, op_of
+from sde.messages.requests import Request
 
 EXCERPT = 1024  # bytes of a refused message that go into its dead letter
 
@@ -28,7 +28,7 @@ def unreadable(place: str, fault: Fault, batch: int, site: str) -> dict[str, Any
 
 
 def _head(request: Request, batch: int) -> dict[str, Any]:
-    return {"id": f"{request.id}/{batch}", "request": request.id, "op": op_of(request)}
+    return {"id": f"{request.id}/{batch}", "request": request.id, "op": request.op}
 
 
 def dead_letter(

@@ -1,16 +1,12 @@
-"""Requests of the native dialect, as plain frozen records, and how JSON becomes one.
-
-Every record has the sender's `id`; without one it is made from where the request stood.
-"""
+"""Requests, as plain frozen records. Each has the sender's `id` and its name on the wire, `op`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from sde.messages.faults import Code
-from sde.messages.fields import Fields
+from sde.messages.durations import as_text
+from sde.messages.windows import Span, Window
 
 DATASET_SCOPE = "dataset"
 STREAM_SCOPE = "stream"
@@ -27,6 +23,8 @@ class Definition:
     values: tuple[str, ...] = ()  # the fields whose values are added; () counts 1
     scope: str = DATASET_SCOPE  # or STREAM_SCOPE
     stream: str | None = None  # with STREAM_SCOPE: only this stream
+    window: Window | None = None
+    idle: int | None = None  # ms without a tuple after which a stream is forgotten
 
     def as_json(self) -> dict[str, Any]:
         scope: Any = self.scope if self.stream is None else {"stream": self.stream}
@@ -38,131 +36,150 @@ class Definition:
             **({"key": self.key} if self.key else {}),
             **({"value": value} if self.values else {}),
             "scope": scope,
+            **({"window": self.window.as_json()} if self.window else {}),
+            **({"idle": as_text(self.idle)} if self.idle else {}),
         }
+
+    @classmethod
+    def from_record(cls, held: dict[str, Any]) -> Definition:
+        """The definition whose fields JSON kept."""
+        window = held["window"] and Window(**held["window"])
+        return cls(**{**held, "values": tuple(held["values"]), "window": window})
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
+    op: ClassVar = "create"
     id: str
     uid: str
     definition: Definition
     reuse: bool = False
+    ttl: int | None = None  # ms after which the uid is deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    op: ClassVar = "delete"
+    id: str
+    uid: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Estimate: `uids` holds one synopsis, or several for a question about several."""
 
+    op: ClassVar = "estimate"
     id: str
     uids: tuple[str, ...]
     query: dict[str, Any]
     stream: str | None = None
+    span: Span | None = None  # of a windowed synopsis; None: the window that is open
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
     """The merged state of a synopsis as bytes, in our format or that of Apache DataSketches."""
 
+    op: ClassVar = "export"
     id: str
     uid: str
     stream: str | None = None
     format: str = "native"
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class Import:
+    """Merge a state into a synopsis, or put it in the place of what it holds."""
+
+    op: ClassVar = "import"
     id: str
     uid: str
+    state: bytes
+    stream: str | None = None
+    replace: bool = False
+    tuples: int = 0  # how many tuples the state stands for
 
 
 @dataclass(frozen=True, slots=True)
 class ListAll:
+    op: ClassVar = "list"
     id: str
     dataset: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Describe:
+    op: ClassVar = "describe"
     id: str
     uid: str
 
 
-Request = Create | Ask | Export | Delete | ListAll | Describe
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Keep a version of a synopsis outside the engine; without a name it gets a number."""
+
+    op: ClassVar = "snapshot"
+    id: str
+    uid: str
+    version: str | None = None
 
 
-def decode_create(fields: Fields, request_id: str) -> Create:
-    scope, stream = fields.scope("scope")
-    definition = Definition(
-        dataset=fields.text("dataset"),
-        kind=fields.text("kind"),
-        params=fields.object("params"),
-        key=fields.text("key", default=""),
-        values=fields.texts("value"),
-        scope=scope,
-        stream=stream,
-    )
-    return Create(request_id, fields.uid("uid"), definition, fields.flag("reuse"))
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Bring a version back, in the place of the synopsis or as a new one."""
+
+    op: ClassVar = "restore"
+    id: str
+    uid: str
+    version: str | None = None  # None: the newest
+    as_uid: str | None = None
 
 
-def decode_ask(fields: Fields, request_id: str) -> Ask:
-    uids = fields.uids("uids") if fields.has("uids") else (fields.uid("uid"),)
-    stream = fields.text("stream") if fields.has("stream") else None
-    return Ask(request_id, uids, fields.object("query"), stream)
+@dataclass(frozen=True, slots=True)
+class Snapshots:
+    """The versions that are kept of one synopsis, or of all."""
+
+    op: ClassVar = "snapshots"
+    id: str
+    uid: str | None = None
 
 
-def decode_export(fields: Fields, request_id: str) -> Export:
-    stream = fields.text("stream") if fields.has("stream") else None
-    chosen = fields.choice("format", ("native", "datasketches"))
-    return Export(request_id, fields.uid("uid"), stream, chosen)
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A question that is asked again and again; exactly one of `every` and `on` is set."""
+
+    op: ClassVar = "watch"
+    id: str
+    question: Ask
+    every: int | None = None  # ms
+    on: str = ""  # ON_CLOSE or ON_CHANGE
+    threshold: float = 0.0  # with ON_CHANGE: by how much the value must differ from the last
+    relative: bool = False  # ... as a share of the last
+    when: tuple[str, float] | None = None  # (">=", 1000): answer when that becomes true or false
 
 
-def decode_delete(fields: Fields, request_id: str) -> Delete:
-    return Delete(request_id, fields.uid("uid"))
+ON_CLOSE, ON_CHANGE = "close", "change"
 
 
-def decode_list(fields: Fields, request_id: str) -> ListAll:
-    return ListAll(request_id, fields.text("dataset") if fields.has("dataset") else None)
+@dataclass(frozen=True, slots=True)
+class Unwatch:
+    op: ClassVar = "unwatch"
+    id: str
+    watch: str  # the id of the request that began it
 
 
-def decode_describe(fields: Fields, request_id: str) -> Describe:
-    return Describe(request_id, fields.uid("uid"))
-
-
-_DECODERS: dict[str, Callable[[Fields, str], Request]] = {
-    "create": decode_create,
-    "estimate": decode_ask,
-    "export": decode_export,
-    "delete": decode_delete,
-    "list": decode_list,
-    "describe": decode_describe,
-}
-OPS = tuple(_DECODERS)
-
-
-def op_of(request: Request) -> str:
-    """The name a request has on the wire."""
-    names = {
-        Create: "create",
-        Ask: "estimate",
-        Export: "export",
-        Delete: "delete",
-        ListAll: "list",
-        Describe: "describe",
-    }
-    return names[type(request)]
-
-
-def decode_request(message: dict[str, Any], place: str) -> Request:
-    """The record of a request; Refusal says what is wrong. `place` serves as id if none is given.
-
-    >>> decode_request({"id": "r-1", "op": "delete", "uid": "u"}, "requests-0-17")
-    Delete(id='r-1', uid='u')
-    """
-    fields = Fields(message)
-    op = fields.text("op")
-    if op not in _DECODERS:
-        fields.refuse("op", f"one of {', '.join(OPS)}", Code.UNKNOWN_OP)
-    request_id = fields.text("id") if fields.has("id") else place
-    request = _DECODERS[op](fields, request_id)
-    fields.refuse_unknown(also=("op", "id"))
-    return request
+Request = (
+    Create
+    | Delete
+    | Ask
+    | Export
+    | Import
+    | ListAll
+    | Describe
+    | Snapshot
+    | Restore
+    | Snapshots
+    | Watch
+    | Unwatch
+)
