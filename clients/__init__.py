@@ -1,6 +1,6 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import Answer, Description
+from clients.answers import Answer, Description, SnapshotInfo
 from clients.client import Client
 from clients.errors import (
     AnswerTimeout,
@@ -8,6 +8,7 @@ from clients.errors import (
     BadParameter,
     BadQuery,
     BadRequest,
+    BadState,
     ClientError,
     DeliveryFailed,
     EngineFailed,
@@ -20,13 +21,17 @@ from clients.errors import (
     UnknownKind,
     UnknownStream,
     UnknownSynopsis,
+    UnknownVersion,
+    UnknownWatch,
     Unreachable,
 )
 from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.memory import InMemoryTransport
 from clients.pending import Pending
+from clients.times import Interval
 from clients.transport import Topics, Transport
+from clients.watch import Watch
 
 __all__ = [
     "Answer",
@@ -35,18 +40,21 @@ __all__ = [
     "BadParameter",
     "BadQuery",
     "BadRequest",
+    "BadState",
     "Client",
     "ClientError",
     "DeliveryFailed",
     "Description",
     "EngineFailed",
     "InMemoryTransport",
+    "Interval",
     "KafkaTransport",
     "LimitExceeded",
     "MissingExtra",
     "NotMergeable",
     "Pending",
     "Refused",
+    "SnapshotInfo",
     "SynopsisExists",
     "SynopsisHandle",
     "Topics",
@@ -55,5 +63,8 @@ __all__ = [
     "UnknownKind",
     "UnknownStream",
     "UnknownSynopsis",
+    "UnknownVersion",
+    "UnknownWatch",
     "Unreachable",
+    "Watch",
 ]

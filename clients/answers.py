@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from clients.times import Interval
 from clients.transport import Message
 
 
@@ -18,6 +19,9 @@ class Answer:
     confidence: float | None
     tuples: int | None  # how many tuples the synopsis had seen
     batch: int | None  # the micro-batch that answered
+    window: Interval | None  # what it covers, of a windowed synopsis
+    number: int | None  # of a watch: 1, 2, 3, ...; some may be missing, none comes twice
+    holds: bool | None  # of a watch with a condition: whether it does
     raw: Message = field(repr=False)  # the whole reply
 
     @classmethod
@@ -29,6 +33,9 @@ class Answer:
             confidence=reply.get("confidence"),
             tuples=reply.get("tuples"),
             batch=reply.get("batch"),
+            window=_interval(reply.get("window")),
+            number=reply.get("number"),
+            holds=reply.get("holds"),
             raw=reply,
         )
 
@@ -44,6 +51,7 @@ class Description:
     key: str | None
     value: str | list[str] | None
     scope: str | dict[str, str]
+    window: dict[str, Any] | None
     tuples: int | None
     streams: int | None
     bytes: int | None
@@ -59,8 +67,41 @@ class Description:
             key=told.get("key"),
             value=told.get("value"),
             scope=told.get("scope", "dataset"),
+            window=told.get("window"),
             tuples=told.get("tuples"),
             streams=told.get("streams"),
             bytes=told.get("bytes"),
             raw=told,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """A version of a synopsis that is kept outside the engine."""
+
+    uid: str
+    version: str
+    kind: str
+    dataset: str
+    scope: str | dict[str, str]
+    at: int | None  # when it was taken: milliseconds since 1970
+    bytes: int | None
+    raw: Message = field(repr=False)
+
+    @classmethod
+    def of(cls, told: Message) -> SnapshotInfo:
+        return cls(
+            uid=told.get("uid", ""),
+            version=told.get("version", ""),
+            kind=told.get("kind", ""),
+            dataset=told.get("dataset", ""),
+            scope=told.get("scope", "dataset"),
+            at=told.get("at"),
+            bytes=told.get("bytes"),
+            raw=told,
+        )
+
+
+def _interval(told: Any) -> Interval | None:
+    given = isinstance(told, dict) and {"start", "end"} <= told.keys()
+    return Interval(told["start"], told["end"]) if given else None

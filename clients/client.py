@@ -10,28 +10,24 @@ with Client("localhost:9092") as sde:
 from __future__ import annotations
 
 import base64
-import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from clients.answers import Answer, Description
-from clients.errors import BadInput, ClientError, TransportError
-from clients.files import read_tables
+from clients.answers import Answer, Description, SnapshotInfo
+from clients.connection import Connection
 from clients.handle import ExportFormat, SynopsisHandle
 from clients.kafka import KafkaTransport
-from clients.lanes import Parcel, lane_of
-from clients.pending import Mailbox, Pending, T
-from clients.tables import encode_frames
+from clients.pending import Pending
+from clients.sender import Sender
+from clients.times import Duration, Moment, duration, span_of, window_of
 from clients.transport import Message, Transport
-from clients.tuples import Row, Time, encode_lines, encode_tuple
+from clients.watch import Watch
 
 Uid = str | int | SynopsisHandle
-Progress = Callable[[int, float], None]
 
 
-class Client:
+class Client(Sender):
     """Requests to an engine and tuples for it. May be used by several threads.
 
     `engine` is the address of its Kafka, or a transport. A request waits `timeout` seconds for
@@ -39,13 +35,10 @@ class Client:
     """
 
     def __init__(self, engine: str | Transport, *, timeout: float = 10.0) -> None:
-        self._transport = KafkaTransport(engine) if isinstance(engine, str) else engine
-        self._timeout = timeout
-        self._mailbox = Mailbox()
-        self._listening = False
-        self._lock = threading.Lock()
+        super().__init__(KafkaTransport(engine) if isinstance(engine, str) else engine)
+        self._connection = Connection(self._transport, timeout)
 
-    # -- requests -----------------------------------------------------------------------------
+    # -- synopses -----------------------------------------------------------------------------
 
     def create(
         self,
@@ -57,13 +50,21 @@ class Client:
         key: str | None = None,
         value: str | Sequence[str] | None = None,
         scope: str | Mapping[str, str] = "dataset",
+        window: Mapping[str, Any] | float | None = None,
+        ttl: Duration | None = None,
+        idle: Duration | None = None,
         reuse: bool = False,
         **params: Any,
     ) -> SynopsisHandle:
         """Create a synopsis of the fields `key` and `value`; `params` are those of its kind.
 
         `scope` is "dataset", "stream" (one for each stream) or {"stream": name}. With `reuse` a
-        synopsis with the same definition serves, if there is one.
+        synopsis with the same definition serves, if there is one. It is deleted after `ttl`; at
+        scope "stream", a stream without a tuple for as long as `idle` is forgotten. Durations are
+        texts such as "5m", or timedeltas.
+
+        `window` is as on the wire: {"type": "sliding", "size": "5m", "slide": "10s"}. A number
+        is the parameter of that name, which a few kinds have.
         """
         return self.submit_create(
             kind,
@@ -72,6 +73,9 @@ class Client:
             key=key,
             value=value,
             scope=scope,
+            window=window,
+            ttl=ttl,
+            idle=idle,
             reuse=reuse,
             **params,
         ).result()
@@ -86,11 +90,16 @@ class Client:
         key: str | None = None,
         value: str | Sequence[str] | None = None,
         scope: str | Mapping[str, str] = "dataset",
+        window: Mapping[str, Any] | float | None = None,
+        ttl: Duration | None = None,
+        idle: Duration | None = None,
         reuse: bool = False,
         **params: Any,
     ) -> Pending[SynopsisHandle]:
         """`create` without waiting."""
         named = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else _text(uid)
+        if window is not None and not isinstance(window, Mapping):
+            params["window"], window = window, None
         fields: Message = {
             "uid": named,
             "dataset": dataset,
@@ -99,9 +108,41 @@ class Client:
             "key": key,
             "value": list(value) if value is not None and not isinstance(value, str) else value,
             "scope": scope,
+            "window": window_of(window) if window is not None else None,
+            "ttl": duration(ttl),
+            "idle": duration(idle),
             "reuse": reuse or None,
         }
-        return self._submit("create", fields, lambda reply: self.synopsis(reply.get("uid", named)))
+        return self._connection.submit(
+            "create", fields, lambda reply: self.synopsis(reply.get("uid", named))
+        )
+
+    def delete(self, uid: Uid, /) -> None:
+        self._connection.submit("delete", {"uid": _text(uid)}, _nothing).result()
+
+    def describe(self, uid: Uid, /) -> Description:
+        def read(reply: Message) -> Description:
+            return Description.of({"uid": _text(uid), **reply["value"]})
+
+        return self._connection.submit("describe", {"uid": _text(uid)}, read).result()
+
+    def list(self, dataset: str | None = None) -> tuple[Description, ...]:
+        """All synopses, or those of one data set."""
+
+        def read(reply: Message) -> tuple[Description, ...]:
+            return tuple(Description.of(each) for each in reply["value"])
+
+        return self._connection.submit("list", {"dataset": dataset}, read).result()
+
+    def synopsis(self, uid: Uid) -> SynopsisHandle:
+        """A handle of a synopsis that exists already; nothing is asked."""
+        return SynopsisHandle(_text(uid), self)
+
+    def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
+        """Any request of the wire format, without waiting; its result is the whole reply."""
+        return self._connection.submit(op, fields, lambda reply: reply)
+
+    # -- questions ----------------------------------------------------------------------------
 
     def estimate(
         self,
@@ -110,13 +151,19 @@ class Client:
         /,
         *,
         stream: str | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
         **query: Any,
     ) -> Answer:
         """Ask one synopsis, or several: `estimate(["a", "b"], "inner_product")`.
 
-        Without `question` the kind's first question is meant.
+        Without `question` the kind's first question is meant. Of a windowed synopsis the open
+        window answers, with `end` the one that closed there, with `span` all that is kept from
+        one time to another. Times are milliseconds, ISO 8601 or datetimes with a time zone.
         """
-        return self.submit_estimate(synopses, question, stream=stream, **query).result()
+        return self.submit_estimate(
+            synopses, question, stream=stream, end=end, span=span, **query
+        ).result()
 
     def submit_estimate(
         self,
@@ -125,159 +172,170 @@ class Client:
         /,
         *,
         stream: str | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
         **query: Any,
     ) -> Pending[Answer]:
         """`estimate` without waiting."""
-        one = isinstance(synopses, str | int | SynopsisHandle)
-        uids = [_text(synopses)] if one else [_text(uid) for uid in synopses]  # type: ignore
-        asked = query if question is None else {"type": question, **query}
+        fields = {**_question(synopses, question, stream, query), **span_of(end, span)}
+        return self._connection.submit("estimate", fields, Answer.of)
+
+    def watch(
+        self,
+        synopses: Uid | Sequence[Uid],
+        question: str | None = None,
+        /,
+        *,
+        every: Duration | None = None,
+        on: str | None = None,
+        by: float | str | None = None,
+        when: str | None = None,
+        stream: str | None = None,
+        timeout: float | None = None,
+        **query: Any,
+    ) -> Watch:
+        """Ask again and again: with sde.watch("trades", key="ann", every="1s") as answers: ...
+
+        An answer comes `every` so often, or `on` "close" (of a window) or "change", then only
+        when the value differs `by` 5 or "5%" from the last one. With `when` (">= 1000") answers
+        come only when that becomes true or false. Iterating waits for an answer for ever, or
+        `timeout` seconds. Should this call time out the watch may run all the same: the error's
+        `request_id` is its id.
+        """
+        return self.submit_watch(
+            synopses,
+            question,
+            every=every,
+            on=on,
+            by=by,
+            when=when,
+            stream=stream,
+            timeout=timeout,
+            **query,
+        ).result()
+
+    def submit_watch(
+        self,
+        synopses: Uid | Sequence[Uid],
+        question: str | None = None,
+        /,
+        *,
+        every: Duration | None = None,
+        on: str | None = None,
+        by: float | str | None = None,
+        when: str | None = None,
+        stream: str | None = None,
+        timeout: float | None = None,
+        **query: Any,
+    ) -> Pending[Watch]:
+        """`watch` without waiting."""
+        watch_id = uuid.uuid4().hex
+        watch = self.watching(watch_id, timeout=timeout)  # before an answer can come
         fields: Message = {
-            **({"uid": uids[0]} if len(uids) == 1 else {"uids": uids}),
-            "query": asked,
-            "stream": stream,
+            "id": watch_id,
+            **_question(synopses, question, stream, query),
+            "every": duration(every),
+            "on": on,
+            "threshold": by,
+            "when": when,
         }
-        return self._submit("estimate", fields, Answer.of)
+        return self._connection.submit("watch", fields, lambda reply: watch)
+
+    def watching(self, watch_id: str, /, *, timeout: float | None = None) -> Watch:
+        """A watch that runs already, with its answers from now on; nothing is asked."""
+        feed = self._connection.follow(watch_id)
+        return Watch(watch_id, feed, timeout, self.unwatch, self._connection.trouble)
+
+    def unwatch(self, watch_id: str, /) -> None:
+        """End a watch, whoever began it."""
+        self._connection.submit("unwatch", {"watch": watch_id}, _nothing).result()
+
+    # -- states and their versions ------------------------------------------------------------
 
     def export(
-        self, uid: Uid, /, *, stream: str | None = None, format: ExportFormat = "native"
+        self,
+        uid: Uid,
+        /,
+        *,
+        stream: str | None = None,
+        format: ExportFormat = "native",
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
     ) -> bytes:
         """The state of a synopsis: `synopses` reads the native form, Apache DataSketches its own.
 
-        `stream` names the one meant where a synopsis has a summary for each.
+        `stream` names the one meant where a synopsis has a summary for each; `end` and `span`
+        are those of `estimate`.
         """
-        fields: Message = {"uid": _text(uid), "stream": stream, "format": format}
-        return self._submit("export", fields, lambda r: base64.b64decode(r["value"])).result()
+        fields: Message = {
+            "uid": _text(uid),
+            "stream": stream,
+            "format": format,
+            **span_of(end, span),
+        }
+        return self._connection.submit(
+            "export", fields, lambda reply: base64.b64decode(reply["value"])
+        ).result()
 
-    def delete(self, uid: Uid, /) -> None:
-        self._submit("delete", {"uid": _text(uid)}, lambda reply: None).result()
-
-    def describe(self, uid: Uid, /) -> Description:
-        def read(reply: Message) -> Description:
-            return Description.of({"uid": _text(uid), **reply["value"]})
-
-        return self._submit("describe", {"uid": _text(uid)}, read).result()
-
-    def list(self, dataset: str | None = None) -> tuple[Description, ...]:
-        """All synopses, or those of one data set."""
-
-        def read(reply: Message) -> tuple[Description, ...]:
-            return tuple(Description.of(each) for each in reply["value"])
-
-        return self._submit("list", {"dataset": dataset}, read).result()
-
-    def synopsis(self, uid: Uid) -> SynopsisHandle:
-        """A handle of a synopsis that exists already; nothing is asked."""
-        return SynopsisHandle(_text(uid), self)
-
-    def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
-        """Any request of the wire format, without waiting; its result is the whole reply."""
-        return self._submit(op, fields, lambda reply: reply)
-
-    def _submit(self, op: str, fields: Message, read: Callable[[Message], T]) -> Pending[T]:
-        self._listen()
-        named = {name: value for name, value in fields.items() if value is not None}
-        request = {"id": uuid.uuid4().hex, "op": op, **named}
-        request_id = request["id"]
-
-        def on_timeout() -> str:
-            self._mailbox.forget(request_id)
-            return self._transport.trouble()
-
-        future = self._mailbox.expect(request_id)
-        try:
-            self._transport.send_request(
-                request, lambda error: self._mailbox.fail(request_id, error)
-            )
-        except ClientError:
-            self._mailbox.forget(request_id)
-            raise
-        return Pending(request, future, read, self._timeout, on_timeout)
-
-    def _listen(self) -> None:
-        with self._lock:
-            if not self._listening:
-                self._transport.listen(self._mailbox.deliver)
-                self._listening = True
-
-    # -- tuples -------------------------------------------------------------------------------
-
-    def send(self, dataset: str, stream: str, values: Mapping[str, Any], time: Time = None) -> None:
-        """Send one tuple, without waiting. Call `flush` before a question that must see it.
-
-        The tuples of one stream keep their order, in whatever ways they are sent.
-        """
-        payload = encode_tuple(dataset, stream, values, time)
-        self._transport.send_data(payload, lane=lane_of(dataset, stream, self._transport.lanes))
-
-    def send_many(self, dataset: str, rows: Iterable[Row]) -> int:
-        """Send (stream, values) or (stream, values, time), or mappings of these names.
-
-        Returns the number of tuples, once all are delivered.
-        """
-        sent = sum(map(self._send_parcel, encode_lines(dataset, rows, self._transport.lanes)))
-        self.flush()
-        return sent
-
-    def send_table(
-        self, table: Any, *, dataset: str, stream: str = "stream", time: str | None = None
-    ) -> int:
-        """Send a pandas DataFrame or an Arrow table, fast; each row is a tuple.
-
-        `stream` and `time` name columns; every column is a field. Without `time`, a column of
-        that name is meant, if there is one. Returns the number of tuples, all delivered.
-        """
-        lanes = self._transport.lanes
-        frames = encode_frames(table, dataset=dataset, stream=stream, time=time, lanes=lanes)
-        sent = sum(map(self._send_parcel, frames))
-        self.flush()
-        return sent
-
-    def send_file(
+    def import_state(
         self,
-        path: str | Path,
+        uid: Uid,
+        /,
+        state: bytes,
         *,
-        dataset: str,
-        stream: str = "stream",
-        time: str | None = None,
-        progress: Progress = lambda tuples, share: None,
-    ) -> int:
-        """Send a CSV, TSV or Parquet file as `send_table` would.
+        stream: str | None = None,
+        replace: bool = False,
+        tuples: int = 0,
+    ) -> None:
+        """Merge a native state into a synopsis, or `replace` what it holds by it.
 
-        `progress` is told the number of tuples sent and the share of the file they are.
+        `tuples` is how many the state stands for, where that should be counted.
         """
-        sent = 0
-        lanes = self._transport.lanes
-        try:
-            for table, share in read_tables(path):
-                for parcel in encode_frames(
-                    table, dataset=dataset, stream=stream, time=time, lanes=lanes
-                ):
-                    sent += self._send_parcel(parcel)
-                progress(sent, share)
-        except BadInput as error:
-            if not sent:
-                raise
-            self.flush()
-            raise BadInput(f"{error}; {sent} tuples had been sent before") from error
-        self.flush()
-        return sent
+        fields: Message = {
+            "uid": _text(uid),
+            "state": base64.b64encode(state).decode(),
+            "stream": stream,
+            "mode": "replace" if replace else "merge",
+            "tuples": tuples or None,
+        }
+        self._connection.submit("import", fields, _nothing).result()
 
-    def flush(self) -> None:
-        """Return when all tuples sent are with the broker; DeliveryFailed if some are not."""
-        self._transport.flush()
+    def snapshot(self, uid: Uid, /, version: str | None = None) -> str:
+        """Keep a version of a synopsis outside the engine; its name, made up if none is given."""
+        fields: Message = {"uid": _text(uid), "version": version}
+        return self._connection.submit(
+            "snapshot", fields, lambda reply: str(reply["value"])
+        ).result()
 
-    def _send_parcel(self, parcel: Parcel) -> int:
-        self._transport.send_data(parcel.payload, lane=parcel.lane)
-        return parcel.tuples
+    def restore(
+        self, uid: Uid, /, version: str | None = None, *, as_uid: Uid | None = None
+    ) -> SynopsisHandle:
+        """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
+        fields: Message = {
+            "uid": _text(uid),
+            "version": version,
+            "as": None if as_uid is None else _text(as_uid),
+        }
+        restored = self.synopsis(uid if as_uid is None else as_uid)
+        return self._connection.submit("restore", fields, lambda reply: restored).result()
+
+    def snapshots(self, uid: Uid | None = None) -> tuple[SnapshotInfo, ...]:
+        """The versions that are kept, of one synopsis or of all, the oldest first."""
+
+        def read(reply: Message) -> tuple[SnapshotInfo, ...]:
+            return tuple(SnapshotInfo.of(each) for each in reply["value"])
+
+        fields: Message = {"uid": None if uid is None else _text(uid)}
+        return self._connection.submit("snapshots", fields, read).result()
 
     # -- the end ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Deliver what was sent, then let go; requests in flight fail."""
+        """Deliver what was sent, then let go; requests in flight fail. Watches run on."""
         try:
             self._transport.close()
         finally:
-            self._mailbox.fail_all(TransportError("the client was closed"))
+            self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -288,3 +346,19 @@ class Client:
 
 def _text(uid: Uid) -> str:
     return uid.uid if isinstance(uid, SynopsisHandle) else str(uid)
+
+
+def _nothing(reply: Message) -> None:
+    pass
+
+
+def _question(
+    synopses: Uid | Sequence[Uid], question: str | None, stream: str | None, query: Message
+) -> Message:
+    one = isinstance(synopses, str | int | SynopsisHandle)
+    uids = [_text(synopses)] if one else [_text(uid) for uid in synopses]  # type: ignore
+    return {
+        **({"uid": uids[0]} if len(uids) == 1 else {"uids": uids}),
+        "query": query if question is None else {"type": question, **query},
+        "stream": stream,
+    }

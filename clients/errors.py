@@ -12,8 +12,11 @@ ClientError
     ├── UnknownKind
     ├── UnknownSynopsis
     ├── UnknownStream
+    ├── UnknownVersion    no such snapshot
+    ├── UnknownWatch      no such watch, or it has ended
     ├── SynopsisExists    the uid is taken by another definition
     ├── BadParameter
+    ├── BadState          the bytes are not a state of this synopsis
     ├── BadQuery
     ├── NotMergeable      the kind cannot serve this scope or question
     ├── LimitExceeded     a limit of the engine: synopses, bytes, streams, size of a message
@@ -86,11 +89,23 @@ class UnknownStream(Refused):
     pass
 
 
+class UnknownVersion(Refused):
+    pass
+
+
+class UnknownWatch(Refused):
+    pass
+
+
 class SynopsisExists(Refused):
     pass
 
 
 class BadParameter(Refused):
+    pass
+
+
+class BadState(Refused):
     pass
 
 
@@ -118,8 +133,11 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.UNKNOWN_KIND: UnknownKind,
     Code.UNKNOWN_SYNOPSIS: UnknownSynopsis,
     Code.UNKNOWN_STREAM: UnknownStream,
+    Code.UNKNOWN_VERSION: UnknownVersion,
+    Code.UNKNOWN_WATCH: UnknownWatch,
     Code.SYNOPSIS_EXISTS: SynopsisExists,
     Code.BAD_PARAMETER: BadParameter,
+    Code.BAD_STATE: BadState,
     Code.BAD_QUERY: BadQuery,
     Code.NOT_MERGEABLE: NotMergeable,
     Code.LIMIT_EXCEEDED: LimitExceeded,

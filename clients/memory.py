@@ -16,6 +16,8 @@ class InMemoryTransport:
     `handler` gets a request and returns its reply, several, or None for silence. What every
     reply has (`id`, `request`, `op`, `status`) is filled in where the handler leaves it out.
 
+    What the engine says unasked, such as later answers of a watch, comes with `publish`.
+
     >>> transport = InMemoryTransport(lambda request: {"value": 2.0})
     """
 
@@ -40,14 +42,13 @@ class InMemoryTransport:
         self.requests.append(request)
         replies = self._handler(request)
         for reply in [replies] if isinstance(replies, dict) else replies or []:
-            head = {
-                "id": f"{request['id']}/0",
-                "request": request["id"],
-                "op": request["op"],
-                "status": "ok",
-            }
-            if self._on_reply is not None:
-                self._on_reply({**head, **reply})
+            self.publish({"request": request["id"], "op": request["op"], **reply})
+
+    def publish(self, reply: Message) -> None:
+        """A message on the output topic, now: `{"request": watch.id, "number": 2, "value": 1}`."""
+        head = {"id": f"{reply['request']}/{reply.get('number', 0)}", "status": "ok"}
+        if self._on_reply is not None:
+            self._on_reply({**head, **reply})
 
     def send_data(self, payload: bytes, *, lane: int) -> None:
         self.data.append(payload)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from clients.errors import AnswerTimeout, BadInput, TransportError, refused
+from clients.feed import Feed
 from clients.transport import Message
 
 T = TypeVar("T")
@@ -18,10 +20,13 @@ class Mailbox:
 
     A request has one reply: whoever waited is gone when a duplicate comes, so it is dropped.
     Filled by the sender's thread and emptied by the listener's; one dict operation each.
+    The answers of a watch have the watch's id and a number, or tell that it ended.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[str, Future[Message]] = {}
+        # Weak: when nobody holds a watch any more, its answers are kept for nobody.
+        self._feeds: weakref.WeakValueDictionary[str, Feed] = weakref.WeakValueDictionary()
 
     def expect(self, request_id: str) -> Future[Message]:
         future: Future[Message] = Future()
@@ -29,9 +34,22 @@ class Mailbox:
             raise BadInput(f"id={request_id!r}: expected an id that no request in flight has")
         return future
 
+    def follow(self, watch_id: str) -> Feed:
+        feed = Feed()
+        if self._feeds.setdefault(watch_id, feed) is not feed:
+            raise BadInput(f"watch={watch_id!r}: expected one that this client does not follow yet")
+        return feed
+
     def deliver(self, reply: Message) -> None:
         request_id = reply.get("request")
-        future = self.forget(request_id) if isinstance(request_id, str) else None
+        if not isinstance(request_id, str):
+            return
+        if "number" in reply or "ended" in reply:
+            feed = self._feeds.get(request_id)
+            if feed is not None:
+                feed.put(reply)
+            return
+        future = self.forget(request_id)
         if future is not None:
             future.set_result(reply)
 
@@ -43,6 +61,8 @@ class Mailbox:
     def fail_all(self, error: TransportError) -> None:
         for request_id in list(self._waiting):
             self.fail(request_id, error)
+        for feed in list(self._feeds.values()):
+            feed.fail(error)
 
     def forget(self, request_id: str) -> Future[Message] | None:
         return self._waiting.pop(request_id, None)

@@ -5,27 +5,28 @@ and whether somebody was in the middle of changing it. A token that is not the e
 dirty header, another boot of the machine or another format: the arena is thrown away and built
 again from the state store. One lock for each shard keeps two tasks apart.
 
-    shard-3/lock  header  manifest.json  a/<array>  b/<blob>
+    shard-3/lock  header  arrays/<group>/<array>@<dtype>@<row>  blobs/<blob>
+
+A group is what a name has before its first dot: what is dropped together lies together.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import mmap
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sde.store import capacity_for
 
-_FORMAT = "sde-arena-1"
+_FORMAT = "sde-arena-2"
 _CLEAN, _DIRTY = "clean", "dirty"
 
 
@@ -44,16 +45,32 @@ def shard_lock(folder: Path) -> Iterator[None]:
         yield
 
 
+class _Mapped(NamedTuple):
+    """An array in memory, and the file behind it when it was mapped."""
+
+    array: NDArray[Any]
+    path: Path
+    inode: int
+    size: int
+    reserved: int  # rows whose disk space is taken
+
+
 class Arena:
     """A `sde.store.Store` in files. Hold `shard_lock` while using it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._maps: dict[str, NDArray[Any]] = {}
-        self._manifest: dict[str, Any] = {}
-        manifest = folder / "manifest.json"
-        if manifest.exists():
-            self._manifest = json.loads(manifest.read_bytes())
+        self._maps: dict[str, _Mapped] = {}
+
+    def refresh(self) -> None:
+        """See what other processes changed: arrays that grew, came or went."""
+        for name, held in list(self._maps.items()):
+            try:
+                found = os.stat(held.path)
+            except OSError:
+                found = None
+            if found is None or (found.st_ino, found.st_size) != (held.inode, held.size):
+                del self._maps[name]
 
     # -- validity ---------------------------------------------------------------------------------
 
@@ -74,63 +91,82 @@ class Arena:
     def clear(self) -> None:
         """Throw everything away."""
         self._maps.clear()
-        self._manifest.clear()
-        for name in ("header", "manifest.json"):
-            (self._folder / name).unlink(missing_ok=True)
-        for name in ("a", "b"):
+        (self._folder / "header").unlink(missing_ok=True)
+        for name in ("arrays", "blobs"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def copy_to(self, folder: Path) -> None:
+        """The same arrays and blobs in another folder."""
+        with _readable_errors(folder):
+            for name in ("arrays", "blobs"):
+                if (self._folder / name).exists():
+                    shutil.copytree(self._folder / name, folder / name)
 
     # -- Store ------------------------------------------------------------------------------------
 
     def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
         held = self._maps.get(name)
-        if held is None or rows > len(held):
-            spec = [np.dtype(dtype).str, list(row)]
-            if self._manifest.get(name) != spec:
-                self._manifest[name] = spec
-                self._write("manifest.json", json.dumps(self._manifest).encode())
-            held = self._maps[name] = self._map(name, np.dtype(dtype), row, rows)
-        return held
+        if held is None or rows > held.reserved:
+            held = self._maps[name] = self._map(name, np.dtype(dtype), row, rows, held)
+        return held.array
 
     def _map(
-        self, name: str, dtype: np.dtype[Any], row: tuple[int, ...], rows: int
-    ) -> NDArray[Any]:
+        self, name: str, dtype: np.dtype[Any], row: tuple[int, ...], rows: int, held: _Mapped | None
+    ) -> _Mapped:
+        """The file doubles; disk is taken for the rows in use only, and taken beforehand: a page
+        that finds no room when it is touched would kill the process."""
         row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
-        path = self._folder / "a" / name
+        group, _, rest = name.partition(".")
+        path = self._folder / "arrays" / group / f"{rest}@{dtype.str}@{'x'.join(map(str, row))}"
         with _readable_errors(self._folder):
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             with open(path, "a+b") as file:
-                size = os.fstat(file.fileno()).st_size
-                capacity = capacity_for(rows, size // row_bytes)
-                if capacity == 0:
-                    return np.zeros((0, *row), dtype)
-                if capacity * row_bytes != size:
-                    os.truncate(file.fileno(), capacity * row_bytes)
-                mapped = mmap.mmap(file.fileno(), capacity * row_bytes)
-        return np.frombuffer(mapped, dtype).reshape(capacity, *row)
+                found = os.fstat(file.fileno())
+                capacity = capacity_for(rows, found.st_size // row_bytes)
+                size = capacity * row_bytes
+                if size > found.st_size:
+                    os.truncate(file.fileno(), size)
+                if rows * row_bytes > found.st_blocks * 512:
+                    os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
+                if held is not None and held.size == size:
+                    return held._replace(reserved=rows)
+                mapped = mmap.mmap(file.fileno(), size) if size else b""
+        array = np.frombuffer(mapped, dtype).reshape(capacity, *row)
+        return _Mapped(array, path, found.st_ino, size, rows)
 
-    def drop(self, prefix: str) -> None:
-        for name in [n for n in self._manifest if n.startswith(prefix)]:
-            del self._manifest[name]
-            self._maps.pop(name, None)
-            (self._folder / "a" / name).unlink(missing_ok=True)
-        self._write("manifest.json", json.dumps(self._manifest).encode())
-        for path in (self._folder / "b").glob(f"{prefix}*"):
+    def drop(self, group: str) -> None:
+        for name in [n for n in self._maps if n.partition(".")[0] == group]:
+            del self._maps[name]
+        shutil.rmtree(self._folder / "arrays" / group, ignore_errors=True)
+        for path in (self._folder / "blobs").glob(f"{group}.*"):
             path.unlink()
 
-    def read_blob(self, name: str) -> bytes | None:
-        path = self._folder / "b" / name
-        return path.read_bytes() if path.exists() else None
+    def read_blob(self, name: str, start: int = 0) -> bytes | None:
+        try:
+            with open(self._folder / "blobs" / name, "rb") as file:
+                file.seek(start)
+                return file.read()
+        except FileNotFoundError:
+            return None
 
     def write_blob(self, name: str, data: bytes) -> None:
-        self._write(f"b/{name}", data)
+        self._write(f"blobs/{name}", data)
+
+    def append_blob(self, name: str, data: bytes) -> None:
+        path = self._folder / "blobs" / name
+        with _readable_errors(self._folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "ab") as file:
+                file.write(data)
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        for name, (dtype, row) in sorted(self._manifest.items()):
-            yield name, self.array(name, dtype, tuple(row), 0)
+        for path in sorted((self._folder / "arrays").glob("*/*")):
+            rest, dtype, row = path.name.rsplit("@", 2)
+            name = f"{path.parent.name}.{rest}" if rest else path.parent.name
+            yield name, self.array(name, dtype, tuple(map(int, filter(None, row.split("x")))), 0)
 
     def blobs(self) -> Iterator[tuple[str, bytes]]:
-        for path in sorted((self._folder / "b").glob("*")):
+        for path in sorted((self._folder / "blobs").glob("*")):
             yield path.name, path.read_bytes()
 
     def _write(self, name: str, data: bytes) -> None:

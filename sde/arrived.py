@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sde.messages import Code, Fault
@@ -10,24 +10,33 @@ from sde.messages import Code, Fault
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """`place` (topic-partition-offset) is unique; `time` is Kafka's, in ms."""
+    """`place` (topic-partition-offset) is unique; `time` is Kafka's, in ms.
+
+    `loop`: it came through the union topic, from the engine itself. `at`: the moment a question
+    that is asked again is about. `attached`: what ingest found for it outside the engine.
+    """
 
     place: str
     time: int
     message: dict[str, Any] | None
     fault: Fault | None = None
+    loop: bool = False
+    at: int | None = None
+    attached: dict[str, Any] | None = None
 
     @property
     def position(self) -> tuple[str, int]:
         """Log and offset of the place; the offset counts as a number: 9 comes before 10."""
-        log, offset = self.place.rsplit("-", 1)
-        return log, int(offset)
+        log, _, offset = self.place.rpartition("-")
+        return (log, int(offset)) if offset.isdigit() else (self.place, 0)
 
     def as_json(self) -> dict[str, Any]:
-        fault = self.fault and [self.fault.code, self.fault.message, self.fault.field]
-        return {"place": self.place, "time": self.time, "message": self.message, "fault": fault}
+        held = asdict(self)
+        return {name: v for name, v in held.items() if v is not None and v is not False}
 
     @classmethod
     def from_json(cls, held: dict[str, Any]) -> Arrived:
-        fault = held["fault"] and Fault(Code(held["fault"][0]), *held["fault"][1:])
-        return cls(held["place"], held["time"], held["message"], fault)
+        fault = held.get("fault")
+        if fault is not None:
+            fault = Fault(**{**fault, "code": Code(fault["code"])})
+        return cls(**{"message": None, **held, "fault": fault})

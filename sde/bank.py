@@ -12,7 +12,8 @@ from sde.kernels import slot_table as kernel
 from sde.store import Store
 from synopses import BankedSynopsis, Items, Synopsis
 
-_USED, _FREED = 0, 1
+_USED, _FREED, _STAMP = 0, 1, 2
+_SLOT_BYTES = 8 + 8 + 8 + 4  # that a bank keeps of a slot beside the synopsis
 
 
 class Bank(abc.ABC):
@@ -22,7 +23,11 @@ class Bank(abc.ABC):
         self.template = template
         self.name = name
         self._store = store
-        self._counts = store.array(f"{name}.counts", np.int64, (), 2)
+        self.remap()
+
+    def remap(self) -> None:
+        """Take the arrays from the store again: another process may have changed them."""
+        self._counts = self._store.array(f"{self.name}.counts", np.int64, (), 3)
         self._map()
 
     def _array(self, name: str, dtype: Any, row: tuple[int, ...] = ()) -> NDArray[Any]:
@@ -31,6 +36,7 @@ class Bank(abc.ABC):
     def _map(self) -> None:
         self.tuples = self._array("tuples", np.int64)
         self.skipped = self._array("skipped", np.int64)
+        self.stamps = self._array("stamps", np.int64)  # change when a slot is put to another use
         self._freed = self._array("freed", np.int32)
 
     @property
@@ -50,7 +56,13 @@ class Bank(abc.ABC):
         start = self.used
         self._counts[_USED] += count - again
         self._map()
-        return np.concatenate([reused, np.arange(start, self.used, dtype=np.int32)])
+        slots = np.concatenate([reused, np.arange(start, self.used, dtype=np.int32)])
+        self._stamp(slots)
+        return slots
+
+    def _stamp(self, slots: NDArray[np.int32]) -> None:
+        self._counts[_STAMP] += 1
+        self.stamps[slots] = self._counts[_STAMP]
 
     def free(self, slots: NDArray[np.int32]) -> None:
         self.tuples[slots] = 0
@@ -87,6 +99,25 @@ class Bank(abc.ABC):
     def bytes_held(self) -> int:
         """What all live slots take."""
 
+    def absorb(self, slot: int, synopsis: Synopsis, tuples: int, skipped: int) -> None:
+        """Merge a synopsis into a slot; an empty slot takes it as it is."""
+        if self._is_empty(slot):
+            self._put(slot, synopsis)
+        else:
+            self._merge(slot, synopsis)
+        self._stamp(np.array([slot], np.int32))
+        self.tuples[slot] += tuples
+        self.skipped[slot] += skipped
+
+    @abc.abstractmethod
+    def _is_empty(self, slot: int) -> bool: ...
+
+    @abc.abstractmethod
+    def _merge(self, slot: int, synopsis: Synopsis) -> None: ...
+
+    @abc.abstractmethod
+    def _put(self, slot: int, synopsis: Synopsis) -> None: ...
+
     def save(self) -> None:
         """Write what is held outside the store back to it."""
 
@@ -111,20 +142,31 @@ class ArrayBank(Bank):
     def at(self, slot: int) -> BankedSynopsis:
         return self.template.at(self.arrays, slot)
 
+    def _is_empty(self, slot: int) -> bool:
+        return not any(array[slot].any() for array in self.arrays.values())
+
+    def _merge(self, slot: int, synopsis: Synopsis) -> None:
+        self.at(slot).merge(synopsis)  # type: ignore[arg-type]
+
+    def _put(self, slot: int, synopsis: Synopsis) -> None:
+        assert isinstance(synopsis, BankedSynopsis)
+        for name, array in self.arrays.items():
+            array[slot] = synopsis.arrays[name][0]
+
     def bytes_of(self, slots: NDArray[np.int32]) -> int:
-        return len(slots) * self.template.memory
+        return len(slots) * (self.template.memory + _SLOT_BYTES)
 
     def bytes_held(self) -> int:
-        return self.live * self.template.memory
+        return self.live * (self.template.memory + _SLOT_BYTES)
 
 
 class ObjectBank(Bank):
     """Kinds of variable size: each slot is an object, kept in the store as its bytes."""
 
-    def __init__(self, store: Store, name: str, template: Synopsis) -> None:
-        super().__init__(store, name, template)
+    def remap(self) -> None:
         self._objects: dict[int, Synopsis] = {}
         self._changed: set[int] = set()
+        super().remap()
 
     def _map(self) -> None:
         super()._map()
@@ -146,6 +188,18 @@ class ObjectBank(Bank):
         for slot, rows in zip(touched.tolist(), np.split(order, starts[1:]), strict=True):
             self.at(slot).add(items.take(rows))
             self._changed.add(slot)
+
+    def _is_empty(self, slot: int) -> bool:
+        empty = type(self.template)(**self.template.params)
+        return self.at(slot).to_bytes() == empty.to_bytes()
+
+    def _merge(self, slot: int, synopsis: Synopsis) -> None:
+        self.at(slot).merge(synopsis)
+        self._changed.add(slot)
+
+    def _put(self, slot: int, synopsis: Synopsis) -> None:
+        self._objects[slot] = synopsis
+        self._changed.add(slot)
 
     def _clear(self, slots: NDArray[np.int32]) -> None:
         for slot in slots.tolist():

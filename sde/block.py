@@ -29,6 +29,7 @@ class Block:
     stream_hashes  uint64: the first word of each name's hash
     stream_of      int32 (n,): index into streams
     times          int64 (n,): milliseconds since the epoch
+    arrivals       int64 (n,): when the broker got the tuple; None: that is what `times` says
     offsets        uint32 (n,): the message's offset, counted from `base`, the smallest one
     lines          uint32 (n,): the line (or row) within the message; None: 0 for all
     fields         the columns, by field name; each has at least one value
@@ -46,6 +47,7 @@ class Block:
     offsets: NDArray[np.uint32]
     lines: NDArray[np.uint32] | None
     fields: dict[str, Column]
+    arrivals: NDArray[np.int64] | None = None
     _cache: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -65,7 +67,8 @@ class Block:
             self._cache[what, name] = compute()
         return self._cache[what, name]
 
-    def _column(self, name: str) -> Column:
+    def column(self, name: str) -> Column:
+        """A field, or one without values if no tuple has it."""
         column = self.fields.get(name)
         if column is None:
             column = self._once("missing", "", lambda: Column.missing(len(self)))
@@ -73,17 +76,17 @@ class Block:
 
     def keys(self, name: str) -> tuple[NDArray[np.uint64], NDArray[np.bool_] | None]:
         """The hashes (n, 2) of a field's text forms, and which rows have the field (None: all)."""
-        column = self._column(name)
+        column = self.column(name)
         return self._once("keys", name, column.keys), column.valid
 
     def texts(self, name: str) -> Texts:
         """The text forms of a field."""
-        texts: Texts = self._once("texts", name, self._column(name).texts)
+        texts: Texts = self._once("texts", name, self.column(name).texts)
         return texts
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A field as numbers; NaN where it is missing or not a number."""
-        numbers: NDArray[np.float64] = self._once("numbers", name, self._column(name).numbers)
+        numbers: NDArray[np.float64] = self._once("numbers", name, self.column(name).numbers)
         return numbers
 
     def ids(self) -> NDArray[np.uint64]:
@@ -105,6 +108,7 @@ class Block:
             self,
             fields={name: self.fields[name] for name in fields if name in self.fields},
             times=self.times if times else self.times[:0],
+            arrivals=self.arrivals if times else None,
             offsets=self.offsets if ids else self.offsets[:0],
             lines=self.lines if ids else None,
             _cache={},
@@ -125,6 +129,7 @@ class Block:
             stream_hashes=self.stream_hashes[used],
             stream_of=stream_of,
             times=self.times[indices] if len(self.times) else self.times,
+            arrivals=None if self.arrivals is None else self.arrivals[indices],
             offsets=offsets - shift,
             lines=None if self.lines is None else self.lines[indices],
             fields={n: c for n, c in columns.items() if c.valid is None or c.valid.any()},
@@ -140,6 +145,8 @@ class Block:
         writer.put_integers(self.offsets)
         if self.lines is not None:
             writer.put_integers(self.lines)
+        if self.arrivals is not None:
+            writer.put_integers(self.arrivals)
         about = {
             "dataset": self.dataset,
             "shard": self.shard,
@@ -147,6 +154,7 @@ class Block:
             "partition": self.partition,
             "base": self.base,
             "lines": self.lines is not None,
+            "arrivals": self.arrivals is not None,
             "fields": [[name, *writer.put_column(column)] for name, column in self.fields.items()],
         }
         return writer.to_bytes(about, compress)
@@ -179,6 +187,7 @@ class Block:
             times=reader.integers(np.int64, rows),
             offsets=reader.integers(np.uint32, rows),
             lines=reader.integers(np.uint32, rows) if about["lines"] else None,
+            arrivals=reader.integers(np.int64, rows) if about["arrivals"] else None,
             fields={n: reader.column(rows, kind, valid) for n, kind, valid in about["fields"]},
         )
         reader.finish()

@@ -7,19 +7,22 @@ that share kind, parameters and fields share a layer, so that thousands of them 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sde.bank import Bank
-from sde.block import Block
+from sde.messages import DATASET_SCOPE, Definition
 from sde.names import Names
 from sde.selection import Selection
 from sde.slot_table import SlotTable
 from sde.store import Store
-from synopses import Texts
+from synopses import Items, Synopsis, Texts
 
-_WHOLE = np.zeros(1, np.uint64)  # the one entry of a layer for a whole data set
+WHOLE_STREAM = np.uint64(0)  # what stands for the stream in a layer for a whole data set
 
 
 class Reach(enum.StrEnum):
@@ -29,16 +32,67 @@ class Reach(enum.StrEnum):
     EACH = "each"  # every stream that appears, in a slot of its own
     NAMED = "named"  # those that synopses were created for
 
+    @classmethod
+    def of(cls, definition: Definition) -> Reach:
+        if definition.scope == DATASET_SCOPE:
+            return cls.WHOLE
+        return cls.EACH if definition.stream is None else cls.NAMED
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What a layer must know of time while it adds a block."""
+
+    tick: int  # the engine's clock
+    watermark: int | None  # of the data set, by the layer's own clock
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A synopsis as a snapshot keeps it: whose it is, and what lies in its slot."""
+
+    stream: str | None
+    tuples: int
+    skipped: int
+    state: bytes
+    pane: tuple[int, int, int] | None = None  # number, first and last time
+
 
 class Layer:
-    def __init__(
-        self, store: Store, name: str, bank: Bank, reach: Reach, key: str, values: tuple[str, ...]
-    ) -> None:
-        self.bank, self.reach, self.key, self.values = bank, reach, key, values
-        self.name = name
+    """Without a window: each stream has one slot."""
+
+    def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
+        self.bank, self.name = bank, name
+        self.reach = Reach.of(definition)
+        self.key, self.values = definition.key, definition.values
+        self.window, self.idle = definition.window, definition.idle
+        self._store = store
         self.table = SlotTable(store, f"{name}.table")
         self.names = Names(store, f"{name}.names")
-        self._shed = store.array(f"{name}.shed", np.int64, (), 1)
+        self._map()
+
+    def _array(self, name: str, rows: int, dtype: Any = np.int64) -> NDArray[Any]:
+        return self._store.array(f"{self.name}.{name}", dtype, (), rows)
+
+    def _map(self) -> None:
+        self._shed = self._array("shed", 1)
+        if self.idle is not None:
+            self._seen = self._array("seen", self.bank.used)
+
+    def remap(self) -> None:
+        """Take the arrays from the store again: another process may have changed them."""
+        self.table.remap()
+        self.names.remap()
+        self._map()
+
+    @property
+    def reads_times(self) -> bool:
+        return self.window is not None or "times" in type(self.bank.template).reads
+
+    @property
+    def fields(self) -> set[str]:
+        """The fields of tuples that are read."""
+        return {field for field in (self.key, *self.values) if field}
 
     # -- data -----------------------------------------------------------------------------------
 
@@ -47,11 +101,16 @@ class Layer:
         """Tuples left out because their stream found no room."""
         return int(self._shed[0])
 
-    def add(self, selection: Selection, room: int) -> None:
+    def add(self, selection: Selection, room: int, now: Now) -> None:
         """Add a block; at most `room` new slots may be made, what needs more is shed."""
-        slots = self._slots_of(selection.block, room)
-        reads = type(self.bank.template).reads
-        items, usable = selection.items(self.key, self.values, reads)
+        slots = self._slots_of(selection, room, now)
+        self._add(selection, slots)
+        if self.reach is not Reach.NAMED:
+            self._shed[0] += np.count_nonzero(slots < 0)
+
+    def _add(self, selection: Selection, slots: NDArray[np.int32]) -> None:
+        """Add each tuple to its slot, if it has one and all fields that are read."""
+        items, usable = self._items(selection)
         wanted = slots >= 0
         added = wanted if usable is None else wanted & usable
         if added.all():
@@ -62,17 +121,22 @@ class Layer:
             self.bank.add(slots[rows], items.take(rows))
         if usable is not None:
             self.bank.skip(slots[wanted & ~usable])
-        if self.reach is not Reach.NAMED:
-            self._shed[0] += np.count_nonzero(~wanted)
 
-    def _slots_of(self, block: Block, room: int) -> NDArray[np.int32]:
+    def _items(self, selection: Selection) -> tuple[Items, NDArray[np.bool_] | None]:
+        return selection.items(self.key, self.values, type(self.bank.template).reads)
+
+    def _slots_of(self, selection: Selection, room: int, now: Now) -> NDArray[np.int32]:
         """The slot of each tuple, -1 for none."""
+        block = selection.block
         if self.reach is Reach.WHOLE:
-            slot = self._find_or_make(_WHOLE, None, room)[0]
+            slot = self._find_or_make(np.array([WHOLE_STREAM]), None, room)[0]
             return np.full(len(block), slot, np.int32)
         if self.reach is Reach.NAMED:
             return self.table.find(block.stream_hashes)[block.stream_of]
-        return self._find_or_make(block.stream_hashes, block.streams, room)[block.stream_of]
+        slots = self._find_or_make(block.stream_hashes, block.streams, room)
+        if self.idle is not None:
+            self._seen[slots[slots >= 0]] = now.tick
+        return slots[block.stream_of]
 
     def _find_or_make(
         self, hashes: NDArray[np.uint64], names: Texts | None, room: int
@@ -80,30 +144,91 @@ class Layer:
         slots = self.table.find(hashes)
         missing = np.flatnonzero(slots < 0)[: max(room, 0)]
         if len(missing):
-            slots[missing] = self.make(hashes[missing], names.take(missing) if names else None)
+            slots[missing] = self._make(hashes[missing], names.take(missing) if names else None)
         return slots
 
-    def make(self, hashes: NDArray[np.uint64], names: Texts | None) -> NDArray[np.int32]:
-        """New slots for streams that have none."""
+    def _make(self, hashes: NDArray[np.uint64], names: Texts | None) -> NDArray[np.int32]:
+        """New slots for hashes that have none."""
         slots = self.bank.allocate(len(hashes))
         self.table.insert(hashes, slots)
         if names is not None:
             self.names.put(slots, names)
+        self._map()
         return slots
 
-    def drop_stream(self, stream: np.uint64) -> None:
-        """Give the slot of one stream back."""
-        slot = self.table.find(np.array([stream]))
-        if slot[0] >= 0:
-            self.bank.free(slot)
-            self.table.remove(stream)
+    def _free(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+        if len(slots):
+            self.bank.free(slots)
+            self.names.forget(slots)
+            self.table.remove(hashes)
 
-    def drop_all(self) -> None:
-        self.bank.free(self.table.entries()[1])
+    def begin_stream(self, stream: np.uint64) -> None:
+        """A synopsis for this stream was created."""
+        self._make(np.array([stream]), None)
+
+    def drop_stream(self, stream: np.uint64) -> None:
+        """Give back what one stream holds."""
+        hashes = np.array([stream])
+        slots = self.table.find(hashes)
+        self._free(hashes[slots >= 0], slots[slots >= 0])
+
+    def clear(self) -> None:
+        """Give back what all streams hold."""
+        self._free(*self.table.entries())
+
+    def sweep(self, tick: int) -> None:
+        """Forget the streams that were idle for too long."""
+        if self.idle is None:
+            return
+        hashes, slots = self.table.entries()
+        seen = self._seen[slots]
+        self._seen[slots[seen == 0]] = tick  # from before the clock began to run
+        idle = (seen > 0) & (seen <= tick - self.idle)
+        self._free(hashes[idle], slots[idle])
 
     # -- questions ------------------------------------------------------------------------------
 
-    def slot_of(self, stream: np.uint64 | None) -> int:
-        """The slot of a stream (None: of the whole data set), -1 for none."""
-        wanted = _WHOLE if stream is None else np.array([stream], np.uint64)
-        return int(self.table.find(wanted)[0])
+    def slots(self, stream: np.uint64 | None) -> NDArray[np.int32]:
+        """All slots of a stream, or of the whole layer."""
+        if stream is None:
+            return self.table.entries()[1]
+        slots = self.table.find(np.array([stream]))
+        return slots[slots >= 0]
+
+    def synopsis(self, stream: np.uint64) -> tuple[Synopsis, int] | None:
+        """The synopsis of a stream and the tuples in it, None if there is none."""
+        slots = self.slots(stream)
+        return (self.bank.at(slots[0]), int(self.bank.tuples[slots[0]])) if len(slots) else None
+
+    def figures(self, stream: np.uint64 | None) -> dict[str, int]:
+        slots = self.slots(stream)
+        return {
+            "tuples": int(self.bank.tuples[slots].sum()),
+            "skipped": int(self.bank.skipped[slots].sum()),
+            "shed": self.shed,
+            "streams": len(slots) if self.reach is Reach.EACH else 0,
+            "bytes": self.bank.bytes_of(slots) + self._own_bytes(len(slots)),
+        }
+
+    def _own_bytes(self, slots: int) -> int:
+        """What the layer itself takes for some of its slots."""
+        share = slots / max(1, len(self.table))
+        return round(share * (self.table.bytes_held + self.names.bytes_held))
+
+    # -- exchange -------------------------------------------------------------------------------
+
+    def kept(self, stream: np.uint64 | None) -> Iterator[Kept]:
+        """What a snapshot keeps of a stream, or of all."""
+        for slot in self.slots(stream).tolist():
+            yield self._kept(slot)
+
+    def _kept(self, slot: int) -> Kept:
+        name = self.names.of(np.array([slot]))[0] if self.reach is Reach.EACH else None
+        tuples, skipped = int(self.bank.tuples[slot]), int(self.bank.skipped[slot])
+        return Kept(name, tuples, skipped, self.bank.at(slot).to_bytes())
+
+    def put(self, stream: np.uint64, kept: Kept, synopsis: Synopsis) -> None:
+        """Add what was kept of a stream to what is here, or begin with it."""
+        names = Texts.of([kept.stream]) if kept.stream is not None else None
+        slot = int(self._find_or_make(np.array([stream]), names, 1)[0])
+        self.bank.absorb(slot, synopsis, kept.tuples, kept.skipped)

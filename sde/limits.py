@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _MIB = 1 << 20
 
 
+def _limit(default: int, text: str) -> int:
+    return field(default=default, metadata={"help": text})
+
+
 @dataclass(frozen=True, slots=True)
 class StateLimits:
-    max_synopses: int = 100_000
-    max_synopsis_bytes: int = 64 * _MIB  # of one synopsis of one stream or data set
-    max_streams: int = 1_000_000  # with a synopsis of their own, for each shard and definition
-    max_shard_bytes: int = 4096 * _MIB  # of all synopses of one shard
-    remembered_requests: int = 10_000  # whose outcome is given again when the id comes again
+    """Of the whole engine, all shards together."""
+
+    max_synopses: int = _limit(100_000, "uids in use")
+    max_synopsis_bytes: int = _limit(64 * _MIB, "one synopsis of one stream or data set")
+    max_dataset_bytes: int = _limit(16_384 * _MIB, "all synopses of one data set")
+    max_bytes: int = _limit(16_384 * _MIB, "all synopses")
+    max_streams: int = _limit(4_000_000, "streams with a summary of their own, per synopsis")
+    max_panes: int = _limit(1_000, "panes a window may be made of")
+    max_watches: int = _limit(100_000, "watches that run")
+    remembered_requests: int = _limit(10_000, "ids whose outcome is given again if they repeat")

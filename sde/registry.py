@@ -2,20 +2,26 @@
 
 A uid names an instance; several uids name the same one where `reuse` attached them. What is
 decided here depends on the requests alone, never on a shard's data, so all shards decide alike.
+
+It rests as a list of facts, one JSON array a line; applying them in their order gives the
+registry again. A change appends its facts, so that it costs the same however many there are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import orjson
 
+from sde.definitions import complete, template_of
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
-from synopses import KINDS, ParameterError, Synopsis
+from sde.watches import Watches
 
-FORMAT = 1
+Fact = list[Any]
 
 
 @dataclass(slots=True)
@@ -27,32 +33,140 @@ class Instance:
     since: int
     level: int  # among instances for the same stream that could share a layer: 0, 1, ...
     uids: list[str] = field(default_factory=list)
+    bank: str = field(init=False)  # equal for those that share a bank: same kind and parameters
+    layer: str = field(init=False)  # equal for those that share a layer
 
-    @property
-    def bank(self) -> str:
-        """Equal for instances that can share a bank: same kind, same parameters."""
-        params = orjson.dumps(self.definition.params, option=orjson.OPT_SORT_KEYS).decode()
-        return f"{self.definition.kind} {params}"
-
-    @property
-    def layer(self) -> str:
-        """Equal for instances that can share a layer."""
+    def __post_init__(self) -> None:
         d = self.definition
-        if d.stream is None:
-            return str(self.number)
-        shared = [self.bank, d.dataset, d.key, d.values, self.level]
-        return orjson.dumps(shared).decode()
+        params = orjson.dumps(d.params, option=orjson.OPT_SORT_KEYS).decode()
+        self.bank = f"{d.kind} {params}"
+        self.layer = str(self.number)
+        if d.stream is not None:
+            shared = [self.bank, d.dataset, d.key, d.values, d.window, self.level]
+            self.layer = orjson.dumps(shared).decode()
+
+
+def _ignore(instance: Instance) -> None: ...
 
 
 class Registry:
-    def __init__(self, limits: StateLimits) -> None:
-        self._limits = limits
+    """`opened` and `closed` are told of instances that come and go."""
+
+    def __init__(
+        self,
+        limits: StateLimits,
+        shards: int = 1,
+        opened: Callable[[Instance], object] = _ignore,
+        closed: Callable[[Instance], object] = _ignore,
+    ) -> None:
+        self._limits, self._shards = limits, shards
+        self._opened, self._closed = opened, closed
         self._next = 0
         self.instances: dict[int, Instance] = {}
+        self.watches = Watches()
+        self.time = 0  # of the last tick
+        self.watermarks: dict[str, dict[str, int]] = defaultdict(dict)  # by data set and clock
+        self.expiries: dict[str, int] = {}  # when a uid is deleted
         self._of_uid: dict[str, int] = {}
         self._of_definition: dict[bytes, int] = {}
         self._taken: dict[tuple[Any, ...], int] = {}  # (layer, stream) of named streams
         self._outcomes: dict[str, dict[str, Any]] = {}
+        self._versions: dict[str, int] = {}  # snapshots taken, by uid
+        self._memory: dict[str, int] = {}  # bytes of one synopsis, by bank
+        self._promised: dict[str, int] = defaultdict(int)  # bytes, by data set
+        self._news: list[Fact] = []
+
+    # -- facts ----------------------------------------------------------------------------------
+
+    def apply(self, fact: Fact) -> None:
+        """Do what a fact says; whatever it leads to follows from it and what was before."""
+        getattr(self, f"_on_{fact[0]}")(*fact[1:])
+
+    def _change(self, *fact: Any) -> None:
+        self.apply(list(fact))
+        self._news.append(list(fact))
+
+    def take_news(self) -> list[Fact]:
+        """The facts since the last call."""
+        news, self._news = self._news, []
+        return news
+
+    def facts(self) -> Iterator[Fact]:
+        """Facts that make this registry out of an empty one."""
+        yield ["number", self._next]
+        for i in self.instances.values():
+            yield ["keep", i.number, asdict(i.definition), i.since, i.level]
+        for uid, number in self._of_uid.items():
+            yield ["attach", uid, number, self.expiries.get(uid)]
+        for request_id, outcome in self._outcomes.items():
+            yield ["outcome", request_id, outcome]
+        for uid, version in self._versions.items():
+            yield ["version", uid, version]
+        yield ["tick", self.time]
+        for dataset, clocks in self.watermarks.items():
+            for clock, time in clocks.items():
+                yield ["watermark", dataset, clock, time]
+        for watching in self.watches:
+            yield ["watch", asdict(watching)]
+
+    def _on_number(self, number: int) -> None:
+        self._next = number
+
+    def _on_keep(self, number: int, definition: dict[str, Any], since: int, level: int) -> None:
+        instance = Instance(number, Definition.from_record(definition), since, level)
+        self._next = max(self._next, number + 1)
+        self.instances[number] = instance
+        self._of_definition.setdefault(_signature(instance.definition), number)
+        if instance.definition.stream is not None:
+            self._taken[_place(instance)] = number
+        self._promised[instance.definition.dataset] += self._promise(instance.definition)
+        self._opened(instance)
+
+    def _on_attach(self, uid: str, number: int, expires: int | None) -> None:
+        self.instances[number].uids.append(uid)
+        self._of_uid[uid] = number
+        if expires is not None:
+            self.expiries[uid] = expires
+
+    def _on_detach(self, uid: str) -> None:
+        instance = self.instances[self._of_uid.pop(uid)]
+        instance.uids.remove(uid)
+        self.expiries.pop(uid, None)
+        self.watches.end_of(uid)
+        if instance.uids:
+            return
+        del self.instances[instance.number]
+        self._taken.pop(_place(instance), None)
+        signature = _signature(instance.definition)
+        if self._of_definition.get(signature) == instance.number:
+            del self._of_definition[signature]
+        self._promised[instance.definition.dataset] -= self._promise(instance.definition)
+        self._closed(instance)
+
+    def _on_outcome(self, request_id: str, outcome: dict[str, Any]) -> None:
+        self._outcomes[request_id] = outcome
+        while len(self._outcomes) > self._limits.remembered_requests:
+            del self._outcomes[next(iter(self._outcomes))]
+
+    def _on_version(self, uid: str, version: int) -> None:
+        self._versions[uid] = version
+
+    def _on_tick(self, time: int) -> None:
+        self.time = max(self.time, time)  # a clock that was set back does not count
+        self.watches.on_tick(self.time)
+
+    def _on_watermark(self, dataset: str, clock: str, time: int) -> None:
+        held = self.watermarks[dataset].get(clock)
+        self.watermarks[dataset][clock] = time if held is None else max(held, time)
+
+    def _on_watch(self, held: dict[str, Any]) -> None:
+        self.watches.begin(held)
+
+    def _on_unwatch(self, watch: str) -> None:
+        self.watches.end(watch)
+
+    def _on_answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
+        self.watches.answered(watch, number, value, holds)
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -73,44 +187,93 @@ class Registry:
             raise Refusal(
                 Code.LIMIT_EXCEEDED, f"there are {len(self._of_uid)} synopses: the limit is reached"
             )
+        expires = None if request.ttl is None else since + request.ttl
         same = self._of_definition.get(_signature(definition)) if request.reuse else None
         if same is not None:
-            self._attach(self.instances[same], request.uid)
+            self._change("attach", request.uid, same, expires)
             return self.instances[same], False
-        instance = Instance(self._next, definition, since, level=0)
-        while definition.stream is not None and self._place(instance) in self._taken:
+        self._check_bytes(definition)
+        number = self._next
+        level = self._free_level(Instance(number, definition, since, 0))
+        self._change("keep", number, asdict(definition), since, level)
+        self._change("attach", request.uid, number, expires)
+        return self.instances[number], True
+
+    def _free_level(self, instance: Instance) -> int:
+        while instance.definition.stream is not None and _place(instance) in self._taken:
             instance.level += 1
-        self._next += 1
-        self._keep(instance)
-        self._attach(instance, request.uid)
-        return instance, True
+            instance.__post_init__()
+        return instance.level
+
+    def _check_bytes(self, definition: Definition) -> None:
+        """What is promised at creation must fit; streams that come later find room or are shed."""
+        needed = self._promise(definition)
+        held = {
+            "max_dataset_bytes": self._promised[definition.dataset],
+            "max_bytes": sum(self._promised.values()),
+        }
+        for name, promised in held.items():
+            most = getattr(self._limits, name)
+            if promised + needed > most:
+                raise Refusal(
+                    Code.LIMIT_EXCEEDED,
+                    f"{needed} bytes beside {promised} would be more than {name}={most}; delete "
+                    "synopses or take smaller ones",
+                    "params",
+                )
+
+    def _promise(self, definition: Definition) -> int:
+        """Bytes that are surely taken: all of them, but for streams that are yet to come."""
+        if definition.scope != DATASET_SCOPE and definition.stream is None:
+            return 0
+        key = f"{definition.kind} {definition.params}"
+        if key not in self._memory:
+            self._memory[key] = template_of(definition).memory
+        panes = definition.window.panes if definition.window else 1
+        shards = self._shards if definition.scope == DATASET_SCOPE else 1
+        return self._memory[key] * panes * shards
 
     def delete(self, uid: str) -> tuple[Instance, bool]:
         """The instance a uid named, and whether that was its last name; it is then forgotten."""
         instance = self.instance(uid)
-        instance.uids.remove(uid)
-        del self._of_uid[uid]
-        if instance.uids:
-            return instance, False
-        del self.instances[instance.number]
-        self._taken.pop(self._place(instance), None)
-        if self._of_definition.get(_signature(instance.definition)) == instance.number:
-            del self._of_definition[_signature(instance.definition)]
-        return instance, True
+        self._change("detach", uid)
+        return instance, not instance.uids
 
-    def _keep(self, instance: Instance) -> None:
-        self.instances[instance.number] = instance
-        self._of_definition.setdefault(_signature(instance.definition), instance.number)
-        if instance.definition.stream is not None:
-            self._taken[self._place(instance)] = instance.number
+    def remember(self, request_id: str, outcome: dict[str, Any]) -> None:
+        self._change("outcome", request_id, outcome)
 
-    def _attach(self, instance: Instance, uid: str) -> None:
-        if uid not in instance.uids:
-            instance.uids.append(uid)
-        self._of_uid[uid] = instance.number
+    def next_version(self, uid: str) -> int:
+        version = self._versions.get(uid, 0) + 1
+        self._change("version", uid, version)
+        return version
 
-    def _place(self, instance: Instance) -> tuple[Any, ...]:
-        return (instance.layer, instance.definition.stream)
+    def tick(self, time: int) -> None:
+        self._change("tick", time)
+
+    def advance(self, dataset: str, clock: str, time: int) -> None:
+        """Move a data set's watermark, never back."""
+        if time > self.watermarks[dataset].get(clock, time - 1):
+            self._change("watermark", dataset, clock, time)
+
+    def watch(self, held: dict[str, Any]) -> None:
+        if len(self.watches) >= self._limits.max_watches:
+            raise Refusal(
+                Code.LIMIT_EXCEEDED, f"there are {len(self.watches)} watches: the limit is reached"
+            )
+        self._change("watch", held)
+
+    def unwatch(self, watch: str) -> None:
+        if watch not in self.watches:
+            raise Refusal(
+                Code.UNKNOWN_WATCH,
+                f"watch={watch[:80]!r}: expected the id of a watch that runs",
+                "watch",
+            )
+        self._change("unwatch", watch)
+
+    def answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
+        if watch in self.watches:
+            self._change("answered", watch, number, value, holds)
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -122,103 +285,22 @@ class Registry:
             )
         return self.instances[number]
 
+    def find(self, uid: str) -> Instance | None:
+        number = self._of_uid.get(uid)
+        return None if number is None else self.instances[number]
+
     def uids(self, dataset: str | None) -> dict[str, Instance]:
         """All uids, or those of one data set, in the order of their creation."""
         named = {uid: self.instances[number] for uid, number in self._of_uid.items()}
         return {u: i for u, i in named.items() if dataset in (None, i.definition.dataset)}
 
-    # -- repeated requests ------------------------------------------------------------------------
-
     def outcome(self, request_id: str) -> dict[str, Any] | None:
+        """Of a request that came before."""
         return self._outcomes.get(request_id)
 
-    def remember(self, request_id: str, outcome: dict[str, Any]) -> None:
-        self._outcomes[request_id] = outcome
-        while len(self._outcomes) > self._limits.remembered_requests:
-            del self._outcomes[next(iter(self._outcomes))]
 
-    # -- bytes ------------------------------------------------------------------------------------
-
-    def to_bytes(self) -> bytes:
-        return orjson.dumps(
-            {
-                "format": FORMAT,
-                "next": self._next,
-                "instances": list(self.instances.values()),
-                "uids": self._of_uid,
-                "outcomes": self._outcomes,
-            }
-        )
-
-    @classmethod
-    def from_bytes(cls, data: bytes, limits: StateLimits) -> Registry:
-        held = orjson.loads(data)
-        if held["format"] != FORMAT:
-            raise ValueError(
-                f"the registry has format {held['format']}, this version reads {FORMAT}"
-            )
-        registry = cls(limits)
-        registry._next = held["next"]
-        for fields in held["instances"]:
-            definition = Definition.from_record(fields.pop("definition"))
-            registry._keep(Instance(definition=definition, **fields))
-        registry._of_uid = held["uids"]
-        registry._outcomes = held["outcomes"]
-        return registry
-
-
-def template_of(definition: Definition) -> Synopsis:
-    """An empty synopsis as defined."""
-    return KINDS[definition.kind](**definition.params)
-
-
-def complete(definition: Definition, limits: StateLimits) -> Definition:
-    """The definition with every parameter filled in; Refusal if it cannot be kept."""
-    kind = KINDS.get(definition.kind)
-    if kind is None:
-        raise Refusal(
-            Code.UNKNOWN_KIND,
-            f"kind={definition.kind[:80]!r}: expected one of {', '.join(KINDS)}",
-            "kind",
-        )
-    try:
-        template = kind(**definition.params)
-    except ParameterError as error:
-        raise Refusal(Code.BAD_PARAMETER, str(error), f"params.{error.name}") from None
-    if template.memory > limits.max_synopsis_bytes:
-        raise Refusal(
-            Code.LIMIT_EXCEEDED,
-            f"one {kind.kind} with these parameters takes {template.memory} bytes: expected at "
-            f"most {limits.max_synopsis_bytes}",
-            "params",
-        )
-    _check_fields(definition, template)
-    if definition.scope == DATASET_SCOPE and not kind.mergeable:
-        raise Refusal(
-            Code.NOT_MERGEABLE,
-            f'{kind.kind} cannot be merged over shards: expected scope "stream" or a stream',
-            "scope",
-        )
-    return replace(definition, params=template.params)
-
-
-def _check_fields(definition: Definition, template: Synopsis) -> None:
-    reads_key = bool(template.reads & {"keys", "texts"})
-    if reads_key and not definition.key:
-        raise Refusal(
-            Code.BAD_REQUEST, f"key=None: {definition.kind} needs the field of its keys", "key"
-        )
-    if "values" not in template.reads:
-        return
-    needed = getattr(template, "value_fields", 1)
-    needed = getattr(template, needed) if isinstance(needed, str) else needed
-    optional = reads_key and needed == 1
-    if len(definition.values) != needed and not (optional and not definition.values):
-        raise Refusal(
-            Code.BAD_REQUEST,
-            f"value={list(definition.values)!r}: {definition.kind} needs {needed} value field(s)",
-            "value",
-        )
+def _place(instance: Instance) -> tuple[Any, ...]:
+    return (instance.layer, instance.definition.stream)
 
 
 def _signature(definition: Definition) -> bytes:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.block import Block
+from sde.messages.windows import ARRIVAL, Window
+from sde.times import event_times
 from synopses import Items, Texts
 
 _NO_TEXTS = Texts(np.empty(0, np.uint8), np.zeros(1, np.int64))
@@ -20,6 +22,23 @@ class Selection:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.items = cache(self._items)
+        self._event_times = cache(self._compute_event_times)
+
+    def times(self, window: Window) -> NDArray[np.int64]:
+        """When each tuple happened, by a window's clock; NO_TIME where that cannot be told."""
+        if window.time == ARRIVAL:
+            return self.arrivals
+        if not window.time:
+            return self.block.times
+        return self._event_times(window.time, window.format)
+
+    def _compute_event_times(self, field: str, form: str) -> NDArray[np.int64]:
+        return event_times(self.block.column(field), form)
+
+    @property
+    def arrivals(self) -> NDArray[np.int64]:
+        block = self.block
+        return block.times if block.arrivals is None else block.arrivals
 
     def _items(self, key: str, values: tuple[str, ...], reads: frozenset[str]) -> Selected:
         """The items, and which tuples have all that is read (None: every one)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +11,19 @@ import numpy as np
 
 from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
-from sde.layer import Layer, Reach
+from sde.definitions import template_of
+from sde.layer import WHOLE_STREAM, Kept, Layer, Now
 from sde.limits import StateLimits
-from sde.messages import DATASET_SCOPE, Create, Definition, Delete
-from sde.registry import Instance, Registry, template_of
+from sde.messages import DATASET_SCOPE, Create, Definition
+from sde.messages.windows import ARRIVAL
+from sde.registry import Instance, Registry
+from sde.registry_file import RegistryFile
 from sde.selection import Selection
 from sde.store import Store
+from sde.windows.counted import CountedLayer
+from sde.windows.panes import PanedLayer
 from synopses import Streams, Synopsis
 from synopses.hashing import hash_key
-
-_REGISTRY = "registry"
 
 
 def stream_hash(stream: str) -> np.uint64:
@@ -46,104 +49,193 @@ class Shard:
     def __init__(self, number: int, of: int, store: Store, limits: StateLimits) -> None:
         self.number, self.of = number, of
         self._store, self._limits = store, limits
-        held = store.read_blob(_REGISTRY)
-        self.registry = Registry.from_bytes(held, limits) if held else Registry(limits)
         self._banks: dict[str, Bank] = {}
         self._layers: dict[str, Layer] = {}
         self._users: dict[str, int] = {}  # how many instances use a bank or a layer
         self._of_dataset: dict[str, dict[str, Layer]] = {}
-        self._registry_changed = False
-        for instance in self.registry.instances.values():
-            self._open(instance)
+        self.registry = Registry(limits, of, opened=self._open, closed=self._close)
+        self._file = RegistryFile(store, self.registry)
+        self._file.read()
 
-    # -- requests that change ---------------------------------------------------------------------
+    def refresh(self) -> bool:
+        """Catch up with what another process did to the store; False if that needs a new shard."""
+        if not self._file.only_grew:
+            return False
+        self._file.read()
+        for bank in self._banks.values():
+            bank.remap()
+        for layer in self._layers.values():
+            layer.remap()
+        return True
 
-    def create(self, request: Create, time: int) -> Instance:
-        """Refusal if the registry refuses."""
-        instance, new = self.registry.create(request, time)
-        self._registry_changed = True
-        if new:
-            layer = self._open(instance)
-            stream = instance.definition.stream
-            if stream is not None and self._owns(instance.definition):
-                layer.make(np.array([stream_hash(stream)]), None)
-        return instance
+    # -- the registry tells what comes and goes ------------------------------------------------
 
-    def delete(self, request: Delete) -> Instance:
-        instance, last = self.registry.delete(request.uid)
-        self._registry_changed = True
-        if last:
-            self._close(instance)
-        return instance
-
-    def remember(self, request_id: str, outcome: dict[str, Any]) -> None:
-        self.registry.remember(request_id, outcome)
-        self._registry_changed = True
-
-    def _owns(self, definition: Definition) -> bool:
-        assert definition.stream is not None
-        return shard_of(definition.dataset, definition.stream, self.of) == self.number
-
-    def _open(self, instance: Instance) -> Layer:
-        definition, layer_key = instance.definition, instance.layer
-        bank_key = instance.bank
-        if bank_key not in self._banks:
-            name = _store_name("bank", bank_key)
-            self._banks[bank_key] = open_bank(self._store, name, template_of(definition))
-        if layer_key not in self._layers:
-            self._layers[layer_key] = Layer(
-                self._store,
-                _store_name("layer", layer_key),
-                self._banks[bank_key],
-                _reach(definition),
-                definition.key,
-                definition.values,
+    def _open(self, instance: Instance) -> None:
+        definition = instance.definition
+        if instance.bank not in self._banks:
+            name = _store_name("bank", instance.bank)
+            self._banks[instance.bank] = open_bank(self._store, name, template_of(definition))
+        if instance.layer not in self._layers:
+            name = _store_name("layer", instance.layer)
+            layer = _layer_class(definition)(
+                self._store, name, self._banks[instance.bank], definition
             )
-            layers = self._of_dataset.setdefault(definition.dataset, {})
-            layers[layer_key] = self._layers[layer_key]
-        for key in (bank_key, layer_key):
+            self._layers[instance.layer] = layer
+            self._of_dataset.setdefault(definition.dataset, {})[instance.layer] = layer
+        for key in (instance.bank, instance.layer):
             self._users[key] = self._users.get(key, 0) + 1
-        return self._layers[layer_key]
 
     def _close(self, instance: Instance) -> None:
-        layer_key, bank_key = instance.layer, instance.bank
-        layer = self._layers[layer_key]
+        for key in (instance.bank, instance.layer):
+            self._users[key] -= 1
+        if not self._users[instance.layer]:
+            del self._users[instance.layer], self._layers[instance.layer]
+            del self._of_dataset[instance.definition.dataset][instance.layer]
+        if not self._users[instance.bank]:
+            del self._users[instance.bank], self._banks[instance.bank]
+
+    # -- requests that change ------------------------------------------------------------------
+
+    def create(self, request: Create, time: int) -> tuple[Instance, bool]:
+        """The instance and whether it is new; Refusal if the registry refuses."""
+        instance, new = self.registry.create(request, time)
+        stream = instance.definition.stream
+        if new and stream is not None and self.owns(instance.definition, stream):
+            self._layers[instance.layer].begin_stream(stream_hash(stream))
+        return instance, new
+
+    def delete(self, uid: str) -> Instance:
+        instance = self.registry.instance(uid)
+        layer, bank = self._layers[instance.layer], self._banks[instance.bank]
+        if instance.uids == [uid]:
+            self._clear(instance)
+        self.registry.delete(uid)
+        if instance.layer not in self._layers:
+            self._store.drop(layer.name)
+        if instance.bank not in self._banks:
+            self._store.drop(bank.name)
+        return instance
+
+    def _clear(self, instance: Instance) -> None:
+        layer = self._layers[instance.layer]
         if instance.definition.stream is not None:
             layer.drop_stream(stream_hash(instance.definition.stream))
         else:
-            layer.drop_all()
-        for key in (layer_key, bank_key):
-            self._users[key] -= 1
-        if not self._users[layer_key]:
-            del self._users[layer_key], self._layers[layer_key]
-            layers = self._of_dataset[instance.definition.dataset]
-            del layers[layer_key]
-            self._store.drop(f"{layer.name}.")
-        if not self._users[bank_key]:
-            del self._users[bank_key], self._banks[bank_key]
-            self._store.drop(f"{layer.bank.name}.")
+            layer.clear()
 
-    # -- data -------------------------------------------------------------------------------------
+    def owns(self, definition: Definition, stream: str) -> bool:
+        return shard_of(definition.dataset, stream, self.of) == self.number
+
+    def put(self, instance: Instance, kept: Iterable[tuple[Kept, Synopsis]]) -> None:
+        """Add synopses that were kept elsewhere; what belongs to other shards is left out."""
+        definition, layer = instance.definition, self._layers[instance.layer]
+        for one, synopsis in kept:
+            stream = definition.stream or one.stream
+            if stream is None:
+                if self.number == 0:
+                    layer.put(WHOLE_STREAM, one, synopsis)
+            elif self.owns(definition, stream):
+                layer.put(stream_hash(stream), one, synopsis)
+
+    def empty(self, instance: Instance) -> None:
+        """Forget what a synopsis holds; it stays."""
+        self._clear(instance)
+        stream = instance.definition.stream
+        if stream is not None and self.owns(instance.definition, stream):
+            self._layers[instance.layer].begin_stream(stream_hash(stream))
+
+    def forget_stream(self, instance: Instance, stream: str) -> None:
+        """Forget what one stream of a synopsis for each stream holds."""
+        self._layers[instance.layer].drop_stream(stream_hash(stream))
+
+    def kept(self, instance: Instance) -> Iterator[Kept]:
+        """What a snapshot keeps of this shard's part of a synopsis."""
+        stream = instance.definition.stream
+        return self._layers[instance.layer].kept(None if stream is None else stream_hash(stream))
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def tick(self, time: int) -> None:
+        """Let the clock go on: what has outlived its time goes."""
+        self.registry.tick(time)
+        now = self.registry.time
+        for uid in [u for u, at in self.registry.expiries.items() if at <= now]:
+            self.delete(uid)
+        for layer in self._layers.values():
+            layer.sweep(now)
+
+    def advance(self, dataset: str, clock: str, time: int) -> None:
+        """Let a data set's watermark go on: panes that are too old go."""
+        self.registry.advance(dataset, clock, time)
+        for layer in self.paned(dataset):
+            if layer.window.clock == clock:
+                layer.expire(self.registry.watermarks[dataset][clock])
+
+    def paned(self, dataset: str) -> list[PanedLayer]:
+        layers = self._of_dataset.get(dataset, {}).values()
+        return [layer for layer in layers if isinstance(layer, PanedLayer)]
+
+    def next_due(self) -> int | None:
+        """When something here must happen by the clock; None: nothing is waiting for it."""
+        registry = self.registry
+        waiting = [registry.watches.next_due(), *registry.expiries.values()]
+        for layers in self._of_dataset.values():
+            for layer in layers.values():
+                if layer.idle is not None:
+                    waiting.append(registry.time + max(1000, layer.idle // 4))
+                elif layer.window is not None and layer.window.time == ARRIVAL:
+                    waiting.append(registry.time + max(1000, layer.window.pane))
+        return min((at for at in waiting if at is not None), default=None)
+
+    def clocks_of(self, field: str) -> list[tuple[str, str]]:
+        """Data set and clock of all windows that tell the time by a field."""
+        found = {
+            (dataset, layer.window.clock)
+            for dataset in self._of_dataset
+            for layer in self.paned(dataset)
+            if layer.window.time == field
+        }
+        return sorted(found)
+
+    def clocks(self, dataset: str) -> dict[str, int]:
+        """The latest time seen here, by clock, where it is ahead of the watermark."""
+        ahead: dict[str, int] = {}
+        for layer in self.paned(dataset):
+            clock, latest = layer.window.clock, layer.latest
+            watermark = self.registry.watermarks[dataset].get(clock)
+            if latest is not None and (watermark is None or latest > watermark):
+                ahead[clock] = max(latest, ahead.get(clock, latest))
+        return ahead
+
+    # -- data ----------------------------------------------------------------------------------
 
     def needs(self, dataset: str) -> Needs | None:
         """What is read of this data set's blocks; None if nothing."""
         layers = self._of_dataset.get(dataset, {}).values()
         if not layers:
             return None
-        read = frozenset().union(*(type(layer.bank.template).reads for layer in layers))
-        fields = {f for layer in layers for f in (layer.key, *layer.values) if f}
-        return Needs(frozenset(fields), "times" in read, "ids" in read)
+        fields = frozenset().union(*(layer.fields for layer in layers))
+        ids = any("ids" in type(layer.bank.template).reads for layer in layers)
+        return Needs(fields, any(layer.reads_times for layer in layers), ids)
 
     def add(self, block: Block) -> None:
         selection = Selection(block)
+        tick, watermarks = self.registry.time, self.registry.watermarks[block.dataset]
         for layer in self._of_dataset.get(block.dataset, {}).values():
-            layer.add(selection, self._room(layer))
+            watermark = watermarks.get(layer.window.clock) if layer.window else None
+            layer.add(selection, self._room(block.dataset, layer), Now(tick, watermark))
 
-    def _room(self, layer: Layer) -> int:
-        """How many more slots a layer may take."""
-        free_bytes = self._limits.max_shard_bytes - self.bytes_held()
-        by_bytes = free_bytes // max(1, layer.bank.template.memory)
-        return min(self._limits.max_streams - len(layer.table), by_bytes)
+    def _room(self, dataset: str, layer: Layer) -> int:
+        """How many more slots a layer may take: its share of what the engine may hold."""
+        limits = self._limits
+        of_dataset = {id(x.bank): x.bank for x in self._of_dataset[dataset].values()}
+        free = min(
+            limits.max_bytes // self.of - self.bytes_held(),
+            limits.max_dataset_bytes // self.of
+            - sum(bank.bytes_held() for bank in of_dataset.values()),
+        )
+        slots = limits.max_streams // self.of * (layer.window.panes if layer.window else 1)
+        return min(slots - len(layer.table), free // max(1, layer.bank.template.memory))
 
     def bytes_held(self) -> int:
         return sum(bank.bytes_held() for bank in self._banks.values())
@@ -152,21 +244,16 @@ class Shard:
         """Bring the store up to date."""
         for bank in self._banks.values():
             bank.save()
-        if self._registry_changed:
-            self._store.write_blob(_REGISTRY, self.registry.to_bytes())
-            self._registry_changed = False
+        self._file.write()
 
-    # -- questions --------------------------------------------------------------------------------
+    # -- questions -----------------------------------------------------------------------------
 
     def template(self, instance: Instance) -> Synopsis:
         """An empty synopsis of an instance's kind and parameters."""
         return self._banks[instance.bank].template
 
-    def synopsis(self, instance: Instance, stream: str | None) -> tuple[Synopsis, int] | None:
-        """This shard's part of a synopsis and the tuples in it, or None if it has none."""
-        layer = self._layers[instance.layer]
-        slot = layer.slot_of(None if stream is None else stream_hash(stream))
-        return (layer.bank.at(slot), int(layer.bank.tuples[slot])) if slot >= 0 else None
+    def layer(self, instance: Instance) -> Layer:
+        return self._layers[instance.layer]
 
     def streams(self, instance: Instance) -> tuple[Streams, int]:
         """All streams of a synopsis kept here (arrays of the across questions only)."""
@@ -177,30 +264,28 @@ class Shard:
         arrays = {n: a[slots] for n, a in layer.bank.arrays.items() if n in wanted or not wanted}
         return Streams(layer.names.of(slots), arrays), int(layer.bank.tuples[slots].sum())
 
-    def figures(self, instances: Iterable[Instance]) -> list[dict[str, int]]:
+    def figures(self, instances: Iterable[Instance]) -> list[dict[str, Any]]:
         """What this shard holds of each instance."""
-        return [self._figures(instance) for instance in instances]
-
-    def _figures(self, instance: Instance) -> dict[str, int]:
-        layer = self._layers[instance.layer]
-        if instance.definition.stream is not None:
-            slot = layer.slot_of(stream_hash(instance.definition.stream))
-            slots = np.array([slot] if slot >= 0 else [], np.int32)
-        else:
-            slots = layer.table.entries()[1]
-        return {
-            "tuples": int(layer.bank.tuples[slots].sum()),
-            "skipped": int(layer.bank.skipped[slots].sum()),
-            "shed": layer.shed,
-            "streams": len(slots) if layer.reach is Reach.EACH else 0,
-            "bytes": layer.bank.bytes_of(slots),
-        }
+        told = []
+        for instance in instances:
+            stream = instance.definition.stream
+            layer = self._layers[instance.layer]
+            told.append(layer.figures(None if stream is None else stream_hash(stream)))
+        return told
 
 
-def _reach(definition: Definition) -> Reach:
+def _layer_class(definition: Definition) -> type[Layer]:
+    if definition.window is None:
+        return Layer
+    return CountedLayer if definition.window.count else PanedLayer
+
+
+def stream_key(definition: Definition, stream: str | None) -> np.uint64:
+    """What stands for a stream, or for the whole data set, in a layer."""
     if definition.scope == DATASET_SCOPE:
-        return Reach.WHOLE
-    return Reach.EACH if definition.stream is None else Reach.NAMED
+        return WHOLE_STREAM
+    assert stream is not None
+    return stream_hash(stream)
 
 
 def _store_name(what: str, key: str) -> str:

@@ -19,13 +19,21 @@ class SlotTable:
 
     def __init__(self, store: Store, name: str) -> None:
         self._store, self._name = store, name
-        self._size = store.array(f"{name}.size", np.int64, (), 3)
+        self.remap()
+
+    def remap(self) -> None:
+        """Take the arrays from the store again: another process may have changed them."""
+        self._size = self._store.array(f"{self._name}.size", np.int64, (), 3)
         self._map(max(_SMALLEST, int(self._size[2])))
 
     def _map(self, places: int) -> None:
         self._size[2] = places
         self._hashes = self._store.array(f"{self._name}.hashes", np.uint64, (), places)[:places]
         self._marks = self._store.array(f"{self._name}.marks", np.int32, (), places)[:places]
+
+    @property
+    def bytes_held(self) -> int:
+        return self._hashes.nbytes + self._marks.nbytes
 
     def __len__(self) -> int:
         return int(self._size[0])
@@ -43,9 +51,12 @@ class SlotTable:
         kernel.insert(self._hashes, self._marks, hashes, slots)
         self._size[:2] += len(hashes)
 
-    def remove(self, stream: np.uint64) -> None:
-        kernel.remove(self._hashes, self._marks, stream)
-        self._size[0] -= 1
+    def remove(self, hashes: NDArray[np.uint64]) -> None:
+        self._size[0] -= kernel.remove(self._hashes, self._marks, hashes)
+
+    def clear(self) -> None:
+        self._marks[:] = 0
+        self._size[:2] = 0
 
     def entries(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
         """All hashes and their slots."""

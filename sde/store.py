@@ -18,12 +18,15 @@ class Store(Protocol):
     def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
         """The array `name` of at least `rows` rows of shape `row`; new rows are zero."""
 
-    def drop(self, prefix: str) -> None:
-        """Forget every array and blob whose name starts with `prefix`."""
+    def drop(self, group: str) -> None:
+        """Forget every array and blob whose name has `group` before its first dot."""
 
-    def read_blob(self, name: str) -> bytes | None: ...
+    def read_blob(self, name: str, start: int = 0) -> bytes | None:
+        """The blob from byte `start` on; None if there is none."""
 
     def write_blob(self, name: str, data: bytes) -> None: ...
+
+    def append_blob(self, name: str, data: bytes) -> None: ...
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """All arrays, by name."""
@@ -53,15 +56,19 @@ class MemoryStore:
             self._arrays[name] = grown
         return self._arrays[name]
 
-    def drop(self, prefix: str) -> None:
-        self._arrays = {n: a for n, a in self._arrays.items() if not n.startswith(prefix)}
-        self._blobs = {n: b for n, b in self._blobs.items() if not n.startswith(prefix)}
+    def drop(self, group: str) -> None:
+        self._arrays = {n: a for n, a in self._arrays.items() if n.partition(".")[0] != group}
+        self._blobs = {n: b for n, b in self._blobs.items() if n.partition(".")[0] != group}
 
-    def read_blob(self, name: str) -> bytes | None:
-        return self._blobs.get(name)
+    def read_blob(self, name: str, start: int = 0) -> bytes | None:
+        held = self._blobs.get(name)
+        return None if held is None else held[start:]
 
     def write_blob(self, name: str, data: bytes) -> None:
         self._blobs[name] = data
+
+    def append_blob(self, name: str, data: bytes) -> None:
+        self._blobs[name] = self._blobs.get(name, b"") + data
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         return iter(sorted(self._arrays.items()))

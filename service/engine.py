@@ -13,6 +13,7 @@ from typing import Self
 from pyspark.sql.streaming.query import StreamingQuery
 
 from service.broker import EmbeddedBroker
+from service.clock import Clock
 from service.java import find_java
 from service.progress import ProgressLog
 from service.query import start_query, start_spark
@@ -24,6 +25,7 @@ from service.warm_up import warm_up
 _WARM_UP_SECONDS = 180.0
 _STOP_SECONDS = 120.0
 _LARGEST_MESSAGE = str(16 << 20)
+_UNION_RETENTION = 86_400_000  # ms: it is read at once, but an engine may be down for a while
 
 
 class Engine:
@@ -67,6 +69,9 @@ class Engine:
         self._query = start_query(spark, settings, self._stop_file)
         self._say("warming up")
         warm_up(settings, _WARM_UP_SECONDS, self.check)
+        clock = Clock(settings, lambda: self._progress.caught_up)
+        clock.start()
+        self._parts.callback(clock.stop)
         self._write_address()
         self._say(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
@@ -125,6 +130,7 @@ def _topic_specs(settings: Settings) -> list[TopicSpec]:
     return [
         *(TopicSpec(name, topics.data_partitions, large) for name in topics.data),
         TopicSpec(topics.requests, 1, large),
+        TopicSpec(topics.union, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),
         TopicSpec(topics.commits, 1, {"cleanup.policy": "compact"}),

@@ -1,8 +1,9 @@
 """Spark adapter for sde.stages.ingest: Kafka messages in, rows for the shards out.
 
 Decoding happens in the task that fetches a range, so raw messages never enter the JVM. There are
-two sources: data, whose batches follow a target duration, and control (requests), never limited,
-so that a question does not wait behind a million tuples.
+two sources: data, whose batches follow a target duration, and control (requests, and what the
+engine tells itself through the union topic), never limited, so that a question does not wait
+behind a million tuples.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ if TYPE_CHECKING:
 
 
 class _IngestReader(KafkaReader):
-    def __init__(self, options: ReaderOptions, shards: int) -> None:
+    def __init__(self, options: ReaderOptions, shards: int, union: str, snapshots: str) -> None:
         super().__init__(options)
-        self._shards = shards
+        self._shards, self._union, self._snapshots = shards, union, snapshots
 
     def _ingest(self) -> Ingest:
         """Imported here: the processes that only plan do not need it."""
         from sde.decoding import Limits
+        from sde.library import Library
         from sde.stages.ingest import Ingest
 
-        return Ingest(self._shards, Limits())
+        return Ingest(self._shards, Limits(), Library(self._snapshots))
 
     def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:
         """Dead letters go through one shard, which counts them."""
@@ -78,7 +80,11 @@ class TupleReader(_IngestReader):
 
 class RequestReader(_IngestReader):
     def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
-        arrived = self._ingest().on_requests(messages)
+        ingest = self._ingest()
+        is_loop = messages.topic == self._union
+        arrived = ingest.on_loop(messages) if is_loop else ingest.on_requests(messages)
+        if not arrived:
+            return
         body = pack([orjson.dumps(one.as_json()) for one in arrived])
         topic, partition, offset = messages.topic, messages.partition, int(messages.offsets[0])
         rows = [
@@ -89,7 +95,7 @@ class RequestReader(_IngestReader):
 
 
 class _IngestSource(DataSource):
-    """Options: `reader` (ReaderOptions as JSON) and `shards`."""
+    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic) and `snapshots`."""
 
     reader_class: type[_IngestReader]
 
@@ -98,7 +104,9 @@ class _IngestSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         options = ReaderOptions.from_json(self.options["reader"])
-        return self.reader_class(options, int(self.options["shards"]))
+        return self.reader_class(
+            options, int(self.options["shards"]), self.options["union"], self.options["snapshots"]
+        )
 
 
 class TupleSource(_IngestSource):

@@ -15,6 +15,7 @@ class ProgressLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._last = -1
+        self.caught_up = False  # when the last batch ended nothing was left to be read
 
     def follow(self, query: StreamingQuery) -> None:
         new = [p for p in query.recentProgress if p["batchId"] > self._last]
@@ -24,6 +25,13 @@ class ProgressLog:
             for progress in new:
                 file.write(json.dumps(_line(progress)) + "\n")
         self._last = new[-1]["batchId"]
+        self.caught_up = all(_is_read(source) for source in new[-1]["sources"])
+
+
+def _is_read(source: Any) -> bool:
+    latest = json.loads(source["latestOffset"] or "{}")
+    reached = json.loads(source["endOffset"] or "{}")
+    return all(reached.get(place, 0) >= end for place, end in latest.items())
 
 
 def _line(progress: Any) -> dict[str, Any]:

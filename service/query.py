@@ -1,8 +1,8 @@
 """The one streaming query: ingest, maintain, merge, from Kafka to Kafka.
 
-data topics ───┐
-               ├─> by shard ──> maintain ──> by bucket ──> merge ──> output, dead letters
-request topic ─┘
+data topics ─────┐
+request topic ───┼─> by shard ──> maintain ──> by bucket ──> merge ──> output, dead letters,
+union topic ─────┘                                                     union topic
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
     )
     control = ReaderOptions(
         kafka=settings.kafka_config,
-        topics=[topics.requests],
+        topics=[topics.requests, topics.union],
         on_lost=settings.on_lost,
         stop_file=str(stop_file),
     )
@@ -114,8 +114,10 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         shards=settings.shards,
         buckets=buckets,
         compact_factor=settings.compact_factor,
+        limits=settings.limits,
+        snapshots=settings.snapshots_root,
     )
-    merge = merge_task(settings.site, topics.output, topics.dead_letters)
+    merge = merge_task(settings.site, topics.output, topics.dead_letters, topics.union)
     # Spark asks the sources how far they are in this order: requests first, so that a question
     # sees every tuple that was sent before it.
     return (
@@ -140,6 +142,8 @@ def _read(
         spark.readStream.format(source)
         .option("reader", options.to_json())
         .option("shards", str(settings.shards))
+        .option("union", settings.topics.union)
+        .option("snapshots", settings.snapshots_root)
         .load()
     )
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import mmh3
 import pyarrow as pa
 
-BLOCK, REQUESTS, LETTERS, PARTIALS = "block", "requests", "letters", "partials"
+BLOCK, REQUESTS, LETTERS, PARTIALS, REPORTS = "block", "requests", "letters", "partials", "reports"
 
 ROUTED = "shard_key int, what string, topic string, partition int, offset long, body binary"
 PARTIAL = "bucket_key int, what string, body binary"

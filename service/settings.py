@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from sde.limits import StateLimits
 from service.kafka.config import Config
 from service.kafka.retention import OnLost
 
@@ -23,6 +24,7 @@ class Topics:
     requests: str = "sde-requests"
     output: str = "sde-output"
     dead_letters: str = "sde-dead-letters"
+    union: str = "sde-union"
     commits: str = "sde-commits"
     data_partitions: int = 4  # of data topics the service creates
 
@@ -43,6 +45,13 @@ class Settings:
     )
     arena_dir: Path | None = field(
         default=None, metadata={"help": "folder of the memory-mapped state (default: in data_dir)"}
+    )
+    snapshots: str = field(
+        default="",
+        metadata={"help": "folder or URI of kept synopses (default: snapshots in data_dir)"},
+    )
+    limits: StateLimits = field(
+        default_factory=StateLimits, metadata={"help": "what the engine may hold"}
     )
     site: str = field(default="main", metadata={"help": "name of this engine in its replies"})
     shards: int = field(
@@ -77,6 +86,10 @@ class Settings:
     @property
     def arena_folder(self) -> Path:
         return self.arena_dir or self.data_dir / "arena"
+
+    @property
+    def snapshots_root(self) -> str:
+        return self.snapshots or str((self.data_dir / "snapshots").absolute())
 
     @property
     def checkpoint(self) -> Path:
@@ -118,6 +131,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
             case "Topics":
                 named = {**value, **({"data": tuple(value["data"])} if "data" in value else {})}
                 return Topics(**named)
+            case "StateLimits":
+                return StateLimits(**{n: int(v) for n, v in value.items()})
             case "Config" if isinstance(value, Mapping):
                 return {str(k): str(v) for k, v in value.items()}
             case "str" | "OnLost":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from sde.arrived import Arrived
 from sde.block import Block
 from sde.durable import Backing, ShardKeeper
 from sde.framing import pack, unpack
+from sde.library import Library
 from sde.limits import StateLimits
+from sde.messages.loop import Loop, loop_json
 from sde.partial import Partial
 from sde.stages.maintain import Maintain
-from service.rows import BLOCK, LETTERS, PARTIALS, REQUESTS, spread_keys
+from service.rows import BLOCK, LETTERS, PARTIALS, REPORTS, REQUESTS, spread_keys
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class ShardSettings:
     shards: int
     buckets: int  # of partials: tasks that merge
     compact_factor: float
+    limits: StateLimits
+    snapshots: str  # where versions of synopses are kept
 
 
 def run_batch(
@@ -38,20 +43,20 @@ def run_batch(
         settings.arena / f"shard-{number}",
         number,
         settings.shards,
-        StateLimits(),
+        settings.limits,
         backing,
         lambda: uuid.uuid4().hex,
         settings.compact_factor,
     )
     with keeper.opened() as shard:
-        stage = Maintain(shard, batch)
+        stage = Maintain(shard, batch, Library(settings.snapshots))
         partials = stage.on_batch(arrived, blocks)
         keeper.commit(stage.entry, batch)
-    return _frame(partials, letters, settings.buckets)
+    return _frame(partials, letters, stage.reports, settings.buckets)
 
 
 def _read(rows: Iterable[pd.DataFrame]) -> tuple[list[Arrived], list[Block], list[bytes]]:
-    """Requests in the order of their topic, blocks, and letters that only pass through."""
+    """Requests in the order of their topics, blocks, and letters that only pass through."""
     requests: list[tuple[str, int, int, bytes]] = []
     blocks, letters = [], []
     for frame in rows:
@@ -70,14 +75,18 @@ def _read(rows: Iterable[pd.DataFrame]) -> tuple[list[Arrived], list[Block], lis
     return arrived, blocks, letters
 
 
-def _frame(partials: list[Partial], letters: list[bytes], buckets: int) -> pd.DataFrame:
-    """All partials for one merging task in one row."""
+def _frame(
+    partials: list[Partial], letters: list[bytes], reports: Sequence[Loop], buckets: int
+) -> pd.DataFrame:
+    """All partials for one merging task in one row; letters and reports go to the first task."""
     bundles: dict[int, list[bytes]] = defaultdict(list)
     for partial in partials:
-        bucket = partial.arrived.position[1] % buckets  # requests of one partition in turn
+        bucket = zlib.crc32(partial.arrived.place.encode()) % buckets
         bundles[bucket].append(partial.to_bytes())
     keys = spread_keys(buckets)
     rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]
     rows += [(keys[0], LETTERS, body) for body in letters]
+    if reports:
+        rows.append((keys[0], REPORTS, orjson.dumps([loop_json(r) for r in reports])))
     frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
     return frame.astype({"bucket_key": "int32"})

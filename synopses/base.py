@@ -162,6 +162,10 @@ class Synopsis(abc.ABC):
         synopsis._load(state.payload)
         return synopsis
 
+    def copy(self) -> Self:
+        """The same synopsis again, sharing nothing."""
+        return self.from_bytes(self.to_bytes())
+
     @abc.abstractmethod
     def _payload(self) -> bytes:
         """The state as bytes, without header; equal states give equal bytes."""
@@ -234,6 +238,9 @@ class BankedSynopsis(Synopsis):
         view.__dict__.update(self.__dict__)
         view._arrays = {name: array[slot : slot + 1] for name, array in arrays.items()}
         return view
+
+    def copy(self) -> Self:
+        return self.at({name: array.copy() for name, array in self.arrays.items()}, 0)
 
     def _add(self, items: Items) -> None:
         self.add_slots(self.arrays, np.zeros(len(items), np.int32), items)

@@ -5,7 +5,9 @@ import json
 import numpy as np
 
 from sde.decoding import Limits, Messages
+from sde.library import Library
 from sde.limits import StateLimits
+from sde.messages.loop import decode_loop, loop_json
 from sde.partial import Partial
 from sde.shard import Shard
 from sde.stages.ingest import Ingest
@@ -34,10 +36,13 @@ def tuples(dataset, rows):
 
 
 class PureEngine:
-    def __init__(self, shards=3, limits=None):
+    def __init__(self, shards=3, limits=None, snapshots=None):
         self.limits = limits or StateLimits()
+        self.library = None if snapshots is None else Library(str(snapshots))
         self.stores = [MemoryStore() for _ in range(shards)]
-        self.ingest = Ingest(shards, Limits())
+        self.ingest = Ingest(shards, Limits(), self.library)
+        self.union = []
+        self.due = None
         self.entries = [[] for _ in range(shards)]
         self.letters = []
         self.batch = 0
@@ -47,29 +52,62 @@ class PureEngine:
         """Opened anew for each batch, as a worker that meets the shard for the first time does."""
         return Shard(number, len(self.stores), self.stores[number], self.limits)
 
-    def run(self, requests=(), data=(), partition=0):
-        """One batch; the replies by request id."""
+    def run(self, requests=(), data=(), partition=0, time=1_700_000_000_000):
+        """One batch; the replies by request id (of several, as watches give them, the last)."""
+        return {reply["request"]: reply for reply in self.replies(requests, data, partition, time)}
+
+    def tick(self, time, **fields):
+        """What the clock says comes round with the next batch."""
+        self.union.append({"op": "tick", "time": time, **fields})
+        return self
+
+    def settle(self, most=10):
+        """Batches without input until the loop is quiet; all replies."""
+        replies = []
+        while self.union and most:
+            replies += self.replies()
+            most -= 1
+        assert not self.union, "the loop does not come to rest"
+        return replies
+
+    def replies(self, requests=(), data=(), partition=0, time=1_700_000_000_000):
+        """One batch; all replies in their order."""
+        union, self.union = self.union, []
         arrived = []
+        if union:
+            offset = self._next("union", 0, len(union))
+            arrived += self.ingest.on_loop(messages(union, "union", offset=offset, time=time))
         if requests:
-            arrived = self.ingest.on_requests(
-                messages(requests, "requests", offset=self._next("requests", 0, len(requests)))
+            arrived += self.ingest.on_requests(
+                messages(
+                    requests, "requests", offset=self._next("requests", 0, len(requests)), time=time
+                )
             )
         blocks = []
         if data:
             offset = self._next("data", partition, len(data))
-            decoded = self.ingest.on_data(messages(data, "data", partition, offset))
+            decoded = self.ingest.on_data(messages(data, "data", partition, offset, time))
             blocks, self.letters = decoded.blocks, self.letters + decoded.letters
-        partials = []
+        partials, reports = [], []
         for number in range(len(self.stores)):
-            stage = Maintain(self.shard(number), self.batch)
+            stage = Maintain(self.shard(number), self.batch, self.library)
             mine = [b for b in blocks if b.shard == number]
             partials += stage.on_batch(arrived, mine)
+            reports += [decode_loop(loop_json(report)) for report in stage.reports]
             if stage.entry:
                 self.entries[number].append(stage.entry)
         self.batch += 1
         travelled = [Partial.from_bytes(p.to_bytes()) for p in partials]
-        replies = [json.loads(r.value) for r in Merge("here").on_partials(travelled)]
-        return {reply["request"]: reply for reply in replies}
+        merge = Merge("here")
+        written = [*merge.on_partials(travelled), *merge.on_reports(reports)]
+        for message in written:
+            if message.loop:
+                told = json.loads(message.value)
+                if told["op"] == "due":
+                    self.due = told["at"]
+                else:
+                    self.union.append(told)
+        return [json.loads(m.value) for m in written if not m.loop]
 
     def ask(self, **request):
         (reply,) = self.run([{"id": "q", **request}]).values()

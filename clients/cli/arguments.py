@@ -1,8 +1,8 @@
-"""NAME=VALUE on the command line."""
+"""The words of the command line: NAME=VALUE, uids, scopes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -22,15 +22,26 @@ def parse_values(texts: Iterable[str], options: tuple[str, ...] = ()) -> dict[st
             raise click.UsageError(f"{text!r}: expected NAME=VALUE")
         if name in options:
             raise click.UsageError(f"{text!r}: expected --{name} {value}")
-        values[name] = _value(value)
+        values[name] = parse_value(value)
     return values
 
 
-def _value(text: str) -> Any:
+def parse_value(text: str) -> Any:
+    """JSON if it is, else text."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
+
+
+def parse_question(
+    words: Sequence[str], options: tuple[str, ...]
+) -> tuple[list[str], dict[str, Any]]:
+    """UID... [NAME=VALUE]...: words with '=' belong to the question, the others are uids."""
+    uids = [word for word in words if "=" not in word]
+    if not uids:
+        raise click.UsageError("expected the uid of a synopsis before the question")
+    return uids, parse_values((word for word in words if "=" in word), options)
 
 
 def parse_scope(text: str) -> str | dict[str, str]:

@@ -17,17 +17,18 @@ _NEEDED = ("pyspark", "numba", "datasketches", "service")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def serve(args: tuple[str, ...]) -> None:
     """Run the engine until Ctrl-C."""
-    _become("service", args)
+    become("service", args)
 
 
 @click.command(context_settings=_PASSED_ON, add_help_option=False)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def demo(args: tuple[str, ...]) -> None:
     """Show the engine at work; ends by itself."""
-    _become("clients.demo", args)
+    become("clients.demo", args)
 
 
-def _become(module: str, args: tuple[str, ...]) -> None:
+def become(module: str, args: tuple[str, ...]) -> None:
+    """Go on as `python -m module`, with the engine's packages or the advice to install them."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise click.ClickException(

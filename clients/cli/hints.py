@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from clients.errors import BadParameter, BadQuery, UnknownKind, UnknownSynopsis
+from clients.errors import BadParameter, BadQuery, UnknownKind, UnknownSynopsis, UnknownVersion
 from sde.messages import catalogue
 
 
@@ -31,6 +31,9 @@ def hints_for_estimate() -> Iterator[None]:
         yield
     except UnknownSynopsis as error:
         error.add_note("'sde list' shows the synopses there are.")
+        raise
+    except UnknownVersion as error:
+        error.add_note("'sde snapshots' shows the versions there are.")
         raise
     except BadQuery as error:
         error.add_note("'sde describe UID' tells its kind, 'sde kinds KIND' the questions.")

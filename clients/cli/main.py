@@ -8,7 +8,17 @@ from typing import Any
 import click
 import orjson
 
-from clients.cli import engine, export, kinds, requests, send, topics
+from clients.cli import (
+    engine,
+    exchange,
+    kinds,
+    requests,
+    rescale,
+    send,
+    snapshots,
+    topics,
+    watch,
+)
 from clients.cli.session import AS_JSON
 from clients.errors import AnswerTimeout, ClientError, Refused
 
@@ -58,10 +68,17 @@ for _command in (
     requests.create,
     send.send,
     requests.estimate,
+    watch.watch,
+    watch.unwatch,
     requests.list_,
     requests.describe,
-    export.export,
     requests.delete,
+    exchange.export,
+    exchange.import_,
+    snapshots.snapshot,
+    snapshots.restore,
+    snapshots.snapshots,
+    rescale.rescale,
     topics.topics,
     topics.tail,
 ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -15,6 +15,8 @@ from rich.text import Text
 
 from clients.answers import Answer, Description
 from clients.transport import Message
+
+NUMBERS = ("number", "value", "lower", "upper", "tuples", "streams", "memory", "size")
 
 
 def print_json(message: Any) -> None:
@@ -58,8 +60,26 @@ def shown(value: Any) -> str:
     return f"{value:,.2f}" if 1000 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
+def time_text(ms: Any) -> str | None:
+    """A time in the form the commands take.
+
+    >>> time_text(1_704_110_400_000), time_text(1_500)
+    ('2024-01-01T12:00:00Z', '1970-01-01T00:00:01.500Z')
+    """
+    if not isinstance(ms, int):
+        return None
+    try:
+        moment = datetime.fromtimestamp(ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):  # beyond the years there are
+        return str(ms)
+    precision = "milliseconds" if ms % 1000 else "seconds"
+    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+
+
 def print_answer(answer: Answer) -> None:
     known = {
+        "from": time_text(answer.window.start) if answer.window else None,
+        "to": time_text(answer.window.end) if answer.window else None,
         "value": answer.value,
         "lower": answer.lower,
         "upper": answer.upper,
@@ -92,23 +112,42 @@ def print_descriptions(descriptions: Sequence[Description]) -> None:
             each.uid,
             each.kind,
             each.dataset,
-            each.scope if isinstance(each.scope, str) else f"stream={each.scope['stream']}",
+            scope_text(each.scope),
+            window_text(each.window) if each.window else None,
             each.tuples,
             each.streams if each.scope == "stream" else None,
             size(each.bytes) if each.bytes is not None else None,
         ]
         for each in descriptions
     ]
-    numbers = ("tuples", "streams", "memory")
-    columns = ("uid", "kind", "dataset", "scope", *numbers)
+    columns = ("uid", "kind", "dataset", "scope", "window", "tuples", "streams", "memory")
     # Columns nobody fills take the room of others.
     filled = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
     print_table(
         [columns[at] for at in filled],
         [[row[at] for at in filled] for row in rows],
         whole=1,
-        numbers=numbers,
+        numbers=NUMBERS,
     )
+
+
+def scope_text(scope: str | dict[str, str]) -> str:
+    """As one would write it on the command line."""
+    return scope if isinstance(scope, str) else f"stream={scope['stream']}"
+
+
+def window_text(window: dict[str, Any]) -> str:
+    """The lengths of a window.
+
+    >>> window_text({"type": "sliding", "size": "5m", "slide": "10s"})
+    '5m / 10s'
+    >>> window_text({"type": "session", "gap": "30s"}), window_text({"size": 1000})
+    ('gap 30s', '1,000')
+    """
+    if window.get("type") == "session":
+        return f"gap {window.get('gap')}"
+    lengths = [window.get("size"), window.get("slide") if window.get("type") == "sliding" else None]
+    return " / ".join(shown(length) for length in lengths if length is not None)
 
 
 def size(count: int) -> str:
@@ -127,8 +166,8 @@ def size(count: int) -> str:
 
 def print_object(message: Message) -> None:
     rows = {**message}
-    if isinstance(rows.get("since"), int):
-        rows["since"] = datetime.fromtimestamp(rows["since"] / 1000).isoformat(" ", "seconds")
+    for name in {"since", "watermark"} & rows.keys():
+        rows[name] = time_text(rows[name])
     print_table(["", ""], list(rows.items()))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from clients.cli.arguments import parse_scope, parse_values
+from clients.cli.arguments import parse_question, parse_scope, parse_values
 from clients.cli.hints import hints_for_create, hints_for_estimate
 from clients.cli.printing import (
     print_answer,
@@ -12,8 +14,13 @@ from clients.cli.printing import (
     print_json,
     print_object,
 )
+from clients.cli.question_options import ask_option, span_options, stream_option
 from clients.cli.session import Session, connected
+from clients.cli.window_options import window_options
+from clients.times import Moment
 from sde.messages import catalogue
+
+_OPTIONS = ("dataset", "uid", "key", "value", "scope", "window", "ttl", "idle", "reuse")
 
 
 class ListsKinds(click.Command):
@@ -40,6 +47,11 @@ class ListsKinds(click.Command):
     metavar="dataset|stream|stream=NAME",
     help="One summary of the data set, one for each stream, or one for one stream.",
 )
+@window_options
+@click.option("--ttl", metavar="DURATION", help="Delete it so long after its creation.")
+@click.option(
+    "--idle", metavar="DURATION", help="Forget a stream after so long without a tuple of it."
+)
 @click.option("--reuse", is_flag=True, help="Take a synopsis with this definition if there is one.")
 @connected
 def create(
@@ -51,14 +63,23 @@ def create(
     key: str | None,
     value: tuple[str, ...],
     scope: str,
+    window: dict[str, Any] | None,
+    ttl: str | None,
+    idle: str | None,
     reuse: bool,
 ) -> None:
     """Create a synopsis.
 
     \b
     sde create count_min --dataset Forex --uid trades --key StockID epsilon=0.01
+    sde create hyperloglog --dataset Forex --key trader --window 5m --slide 10s --lateness 30s
     """
-    parsed = parse_values(params, options=("dataset", "uid", "key", "value", "scope", "reuse"))
+    told = catalogue.kinds().get(kind, {"parameters": []})
+    own = {each["name"] for each in told["parameters"]}  # such as the `window` of dft
+    parsed = parse_values(params, options=tuple(name for name in _OPTIONS if name not in own))
+    if window is not None and "window" in parsed:
+        raise click.UsageError("--window: expected without the parameter window=... of this kind")
+    window = parsed.pop("window", window)
     with session.client() as client, hints_for_create(kind):
         handle = client.create(
             kind,
@@ -67,6 +88,9 @@ def create(
             key=key,
             value=value[0] if len(value) == 1 else value or None,
             scope=parse_scope(scope),
+            window=window,
+            ttl=ttl,
+            idle=idle,
             reuse=reuse,
             **parsed,
         )
@@ -78,22 +102,28 @@ def create(
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")
-@click.option("--ask", metavar="QUESTION", help="Which question; the kind's first if left out.")
-@click.option("--stream", help="Which stream, where a synopsis has one summary for each.")
+@ask_option
+@stream_option
+@span_options
 @connected
-def estimate(session: Session, words: tuple[str, ...], ask: str | None, stream: str | None) -> None:
+def estimate(
+    session: Session,
+    words: tuple[str, ...],
+    ask: str | None,
+    stream: str | None,
+    end: Moment | None,
+    span: tuple[Moment, Moment] | None,
+) -> None:
     """Ask a synopsis, or several. Words with '=' belong to the question, the others are uids.
 
     \b
     sde estimate trades key=AAPL --stream EURUSD
     sde estimate trades orders --ask inner_product
+    sde estimate last-minutes --end 2024-01-01T12:05:00Z
     """
-    uids = [word for word in words if "=" not in word]
-    if not uids:
-        raise click.UsageError("expected the uid of a synopsis before the question")
-    query = parse_values((word for word in words if "=" in word), options=("stream",))
+    uids, query = parse_question(words, options=("stream", "end", "from", "to", "span"))
     with session.client() as client, hints_for_estimate():
-        answer = client.estimate(uids, ask, stream=stream, **query)
+        answer = client.estimate(uids, ask, stream=stream, end=end, span=span, **query)
     if session.as_json:
         print_json(answer.raw)
     else:

@@ -16,12 +16,14 @@ def assemble(
     routes: Routes,
     columns: list[dict[str, Column]],
     times: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    message_of: NDArray[np.int64],
     lines: NDArray[np.int64],
 ) -> list[Block]:
-    """One block for each group; times, offsets and lines are those of the tuples."""
+    """One block for each group; times, messages (by index) and lines are those of the tuples."""
     order = routes.order
-    stream_of, times, offsets = routes.stream_of[order], times[order], offsets[order]
+    stream_of, times, message_of = routes.stream_of[order], times[order], message_of[order]
+    offsets, arrivals = messages.offsets[message_of], messages.timestamps[message_of]
+    all_arrived = np.array_equal(times, arrivals)
     all_lines = lines[order].astype(np.uint32) if lines.any() else None
     blocks = []
     for group, fields in zip(routes.groups, columns, strict=True):
@@ -40,6 +42,7 @@ def assemble(
             offsets=(offsets[own] - base).astype(np.uint32),
             lines=None if all_lines is None or not all_lines[own].any() else all_lines[own],
             fields=fields,
+            arrivals=None if all_arrived else arrivals[own],
         )
         blocks.append(block)
     return blocks

@@ -119,7 +119,7 @@ class _Tuples:
             routes,
             [self._fields(routes, g.start, g.end, rows) for g in routes.groups],
             self._times[rows],
-            self._messages.offsets[self._message_of[rows]],
+            self._message_of[rows],
             self._lines[rows],
         )
 

@@ -100,8 +100,6 @@ def _decode_text(
             Spans(pool.array, spans[0], spans[1]), Spans(pool.array, spans[2], spans[3]), shards
         )
         columns = build_columns(segment, routes, pool)
-        offsets = messages.offsets[rows.messages[segment.rows]]
-        blocks += assemble(
-            messages, routes, columns, segment.times, offsets, rows.lines[segment.rows]
-        )
+        message_of, lines = rows.messages[segment.rows], rows.lines[segment.rows]
+        blocks += assemble(messages, routes, columns, segment.times, message_of, lines)
     return blocks

@@ -38,10 +38,14 @@ def insert(hashes, marks, new, slots):
 
 @njit(cache=True, nogil=True)
 def remove(hashes, marks, gone):
-    """Forget a hash; its place is marked so that later ones are still found."""
-    at = _place(hashes, marks, gone)
-    if marks[at] > 0:
-        marks[at] = -1
+    """Forget hashes; their places are marked so that later ones are still found. How many were."""
+    removed = 0
+    for i in range(gone.size):
+        at = _place(hashes, marks, gone[i])
+        if marks[at] > 0:
+            marks[at] = -1
+            removed += 1
+    return removed
 
 
 @njit(cache=True, nogil=True)

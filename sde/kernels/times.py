@@ -14,33 +14,36 @@ _ZERO, _POINT, _COLON, _SLASH, _PLUS, _MINUS = (ord(c) for c in "0.:/+-")
 _BLANK, _T, _Z = (ord(c) for c in " TZ")
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _is_blank(byte):
     return byte == _BLANK or 9 <= byte <= 13
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _is_digit(buffer, p, end):
     return p < end and 48 <= buffer[p] <= 57
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _is(buffer, p, end, byte):
     return p < end and buffer[p] == byte
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _digits(buffer, p, end, width):
     """The number that `width` digits at p make; -1 if they are not all digits."""
+    if p + width > end:
+        return -1
     number = 0
-    for i in range(p, p + width):
-        if not _is_digit(buffer, i, end):
-            return -1
-        number = number * 10 + np.int64(buffer[i]) - _ZERO
-    return number
+    is_number = True
+    for i in range(width):
+        digit = np.int64(buffer[p + i]) - _ZERO
+        is_number &= 0 <= digit <= 9
+        number = number * 10 + digit
+    return number if is_number else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _date(year, month, day):
     """The first millisecond of a day; NO_TIME if the calendar has no such day."""
     if year < 1 or month < 1 or month > 12 or day < 1:
@@ -61,7 +64,7 @@ def _date(year, month, day):
     return (days - 719_468) * _DAY
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _clock(buffer, p, end, hour):
     """Milliseconds since midnight for an hour and the `:mm:ss` at p; -1 if there is no such."""
     minute = _digits(buffer, p + 1, end, 2)

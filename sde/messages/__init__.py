@@ -3,7 +3,7 @@
 from sde.messages.faults import Code, Fault, Refusal
 from sde.messages.fields import Fields
 from sde.messages.native import OPS, decode_request
-from sde.messages.replies import answer, dead_letter, refusal, unreadable
+from sde.messages.replies import answer, dead_letter, refusal, unreadable, watch_answer
 from sde.messages.requests import (
     DATASET_SCOPE,
     ON_CHANGE,
@@ -57,4 +57,5 @@ __all__ = [
     "decode_request",
     "refusal",
     "unreadable",
+    "watch_answer",
 ]

@@ -88,7 +88,14 @@ class Fields:
         self.has(name)
         value = self._message.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return value if is_number else None  # type: ignore[return-value]
+        return value if is_number else None
+
+    def moment(self, name: str) -> int:
+        """Milliseconds since the epoch (or another whole number)."""
+        value = self.number_or_none(name)
+        if not isinstance(value, int) or abs(value) >= 2**62:
+            self.refuse(name, "a whole number")
+        return value
 
     def any(self, name: str) -> Any:
         self.has(name)

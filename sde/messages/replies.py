@@ -27,6 +27,11 @@ def unreadable(place: str, fault: Fault, batch: int, site: str) -> dict[str, Any
     return {**head, **fault.as_json(), "batch": batch, "site": site}
 
 
+def watch_answer(watch: str, number: int) -> dict[str, Any]:
+    """How an answer of a watch begins; a repeat has the same number."""
+    return {"id": f"{watch}/{number}", "request": watch, "op": "watch", "number": number}
+
+
 def _head(request: Request, batch: int) -> dict[str, Any]:
     return {"id": f"{request.id}/{batch}", "request": request.id, "op": request.op}
 

@@ -34,12 +34,18 @@ class Window:
     @property
     def pane(self) -> int:
         """Windows are made of panes of this length."""
-        return math.gcd(self.size, self.slide)
+        return self.gap or math.gcd(self.size, self.slide)
+
+    @property
+    def panes(self) -> int:
+        """How many panes are kept at most while time passes evenly."""
+        kept = self.size + self.keep + self.lateness
+        return kept // self.pane + 2
 
     @property
     def clock(self) -> str:
         """Windows of a data set with the same clock see time pass together."""
-        return f"{self.time}|{self.format}"
+        return f"{self.time}|{self.format}|{self.skew}"
 
     def as_json(self) -> dict[str, Any]:
         length = (lambda n: n) if self.count else as_text

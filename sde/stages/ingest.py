@@ -2,29 +2,39 @@
 
 messages of the data topics ────> on_data ─────> blocks (one shard each), letters
 messages of the request topic ──> on_requests ─> arrived requests (every shard)
+messages of the union topic ────> on_loop ─────> what the engine tells itself (every shard)
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
 
 from sde.arrived import Arrived
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
-from sde.messages import Code, Fault
+from sde.library import Library
+from sde.messages import Code, Fault, Refusal, Restore, Snapshots, decode_request
+from sde.messages.loop import Due, decode_loop
 
 
 class Ingest:
-    def __init__(self, shards: int, limits: Limits) -> None:
+    def __init__(self, shards: int, limits: Limits, library: Library | None = None) -> None:
         self.shards = shards
-        self._limits = limits
+        self._limits, self._library = limits, library
 
     def on_data(self, messages: Messages) -> Decoded:
         return decode_tuples(messages, self.shards, self._limits)
 
     def on_requests(self, messages: Messages) -> list[Arrived]:
-        return [self._arrived(messages, i) for i in range(len(messages.offsets))]
+        arrived = (self._arrived(messages, i) for i in range(len(messages.offsets)))
+        return [self._attach(one) for one in arrived]
+
+    def on_loop(self, messages: Messages) -> list[Arrived]:
+        """What is no message of ours is left out: nobody waits for a reply."""
+        arrived = (self._arrived(messages, i) for i in range(len(messages.offsets)))
+        return [replace(one, loop=True) for one in arrived if _concerns_shards(one)]
 
     def _arrived(self, messages: Messages, index: int) -> Arrived:
         place = f"{messages.topic}-{messages.partition}-{messages.offsets[index]}"
@@ -47,3 +57,37 @@ class Ingest:
                 Code.BAD_JSON, f"a request is a JSON object, this is {type(message).__name__}"
             )
         return message
+
+    def _attach(self, arrived: Arrived) -> Arrived:
+        """Look up here, in one place, what shards must see alike: which snapshots there are."""
+        try:
+            request = decode_request(arrived.message or {}, arrived.place)
+        except Refusal:
+            return arrived
+        if not isinstance(request, Restore | Snapshots):
+            return arrived
+        try:
+            if self._library is None:
+                raise Refusal(Code.BAD_REQUEST, "this engine has no folder for snapshots")
+            if isinstance(request, Restore):
+                found = self._library.find(request.uid, request.version)
+                return replace(arrived, attached=found)
+            versions = [_told(about) for about in self._library.versions(request.uid)]
+            return replace(arrived, attached={"versions": versions})
+        except Refusal as refusal:
+            return replace(arrived, attached={"fault": asdict(refusal.fault)})
+        except OSError as error:
+            fault = Fault(Code.INTERNAL, f"the snapshots cannot be read: {error}"[:300])
+            return replace(arrived, attached={"fault": asdict(fault)})
+
+
+def _told(about: dict[str, Any]) -> dict[str, Any]:
+    hidden = ("definition", "of")
+    return {**{n: v for n, v in about.items() if n not in hidden}, "shards": about["of"]}
+
+
+def _concerns_shards(arrived: Arrived) -> bool:
+    try:
+        return not isinstance(decode_loop(arrived.message or {}), Due)
+    except Refusal:
+        return False

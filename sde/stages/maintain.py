@@ -1,72 +1,172 @@
 """maintain: apply requests, add blocks, answer, for one shard and one micro-batch.
 
-    requests, blocks of one shard ──> Maintain ──> partials (next stage: merge), log entry
+    requests, blocks of one shard ──> Maintain ──> partials, reports (next stage: merge), log entry
 
-Order: requests apply in the order of their topic; the batch's data is added once, just before
-the first request that reads, or at the end. So an answer sees all data of its batch, and so does
-a synopsis that was created before the first reading request.
+Order: what came round the loop first (time, watermarks), then requests in the order of their
+topic; the batch's data is added once, just before the first request that reads, or at the end. So
+an answer sees all data of its batch, and so does a synopsis that was created before the first
+reading request. Watches that are due are answered last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from sde.answering import change, decoded, say
+from sde.answering import READS, decoded, refused, say
 from sde.arrived import Arrived
 from sde.block import Block
+from sde.changing import CHANGES, Changes
 from sde.framing import pack, unpack
-from sde.messages import Ask, Create, Delete, Describe, Export, ListAll
+from sde.library import Library
+from sde.messages import Create, Delete, Fault, Refusal, Unwatch, Watch
+from sde.messages.loop import Again, Answered, Due, Loop, Progress, Tick, decode_loop
+from sde.messages.windows import ARRIVAL
 from sde.partial import Partial
 from sde.shard import Shard
+from sde.watching import Watcher
 
-LOG_FORMAT = 1
-_CHANGES = (Create, Delete)
-_READS = (Ask, Export, ListAll, Describe)
+LOG_FORMAT = 2
+_NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch)
+_ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
 
 
 class Maintain:
     """The stage over one shard; `entry` is what the log keeps of the batch, empty if nothing."""
 
-    def __init__(self, shard: Shard, batch: int) -> None:
-        self._shard = shard
-        self._batch = batch
+    def __init__(self, shard: Shard, batch: int, library: Library | None = None) -> None:
+        self._shard, self._batch = shard, batch
+        self._changes = Changes(shard, library)
+        self._watcher = Watcher(shard, batch)
+        self._partials: list[Partial] = []
+        self._before: list[Arrived] = []
+        self._after: list[Arrived] = []
+        self._kept: list[bytes] | None = None  # blocks, once they are added
+        self._due: list[str] = []  # watches to be answered
         self.entry = b""
+        self.reports: list[Progress | Due] = []  # to the loop
 
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
+        need = shard.next_due()
         blocks = sorted(blocks, key=lambda b: b.order)
-        before: list[Arrived] = []
-        after: list[Arrived] = []
-        kept: list[bytes] | None = None
-        partials = []
-        for one in arrived:
-            request = decoded(one)
-            if kept is None and isinstance(request, _READS):
-                kept = self._add(blocks)
-            if isinstance(request, _CHANGES):
-                (before if kept is None else after).append(one)
-            head, parts = say(shard, request, one.time)
-            partials.append(Partial(one, shard.number, shard.of, self._batch, head, parts))
-        if kept is None:
-            kept = self._add(blocks)
-        if before or after or kept:
-            self.entry = _pack_entry(before, after, kept)
+        ticked, again = self._on_loop([a for a in arrived if a.loop])
+        for one in [*again, *(a for a in arrived if not a.loop)]:
+            self._on_request(one, blocks)
+        self._add(blocks)
+        self._partials += self._watcher.answers(self._due)
+        self._partials += self._watcher.ended()
+        self._report({block.dataset for block in blocks})
+        due = shard.next_due()
+        if shard.number == 0 and (ticked or due != need):
+            self.reports.append(Due(due))
+        if self._before or self._after or self._kept:
+            self.entry = _pack_entry(self._before, self._after, self._kept or [])
         shard.save()
-        return partials
+        return self._partials
 
-    def _add(self, blocks: Sequence[Block]) -> list[bytes]:
-        """Add blocks; the bytes of what was used of them."""
-        kept = []
+    # -- the loop --------------------------------------------------------------------------------
+
+    def _on_loop(self, arrived: list[Arrived]) -> tuple[bool, list[Arrived]]:
+        """Learn what all shards learn together: whether the clock moved, what is asked again."""
+        ticks, asked_again = [], []
+        for one in arrived:
+            message = _loop(one)
+            match message:
+                case Again():
+                    asked = Arrived.from_json(message.arrived)
+                    asked_again.append(replace(asked, at=message.at))
+                case Tick():
+                    ticks.append(one)
+                case Progress() | Answered():
+                    self._turn(one, message)
+        if ticks:  # those that waited for each other count as one
+            last = max(ticks, key=lambda a: a.position)
+            message = _loop(last)
+            assert isinstance(message, Tick)
+            self._turn(last, message)
+            self._due += self._shard.registry.watches.due
+        return bool(ticks), asked_again
+
+    def _turn(self, arrived: Arrived, message: Loop) -> None:
+        self._before.append(arrived)
+        if isinstance(message, Progress) and message.changed:
+            self._due += self._watcher.changed(message.dataset)
+        self._partials += turn(self._shard, message, self._watcher)
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def _on_request(self, one: Arrived, blocks: Sequence[Block]) -> None:
+        request = decoded(one)
+        if not isinstance(request, (*_NEEDS_NO_DATA, Fault)):
+            self._add(blocks)
+        if isinstance(request, Fault):
+            head, parts = refused(request)
+        elif isinstance(request, READS):
+            head, parts = say(self._shard, request, one)
+        else:
+            assert isinstance(request, CHANGES)
+            head, logged = self._changes.carry_out(request, one)
+            parts = []
+            (self._before if self._kept is None else self._after).append(logged)
+        self._partials.append(
+            Partial(one, self._shard.number, self._shard.of, self._batch, head, parts)
+        )
+
+    # -- data ------------------------------------------------------------------------------------
+
+    def _add(self, blocks: Sequence[Block]) -> None:
+        """Add the blocks, once; the log keeps what was used of them."""
+        if self._kept is not None:
+            return
+        self._kept = []
         for block in blocks:
             needs = self._shard.needs(block.dataset)
             if needs is not None:
                 used = block.select(needs.fields, times=needs.times, ids=needs.ids)
                 self._shard.add(used)
-                kept.append(used.to_bytes(compress=True))
-        return kept
+                self._kept.append(used.to_bytes(compress=True))
+
+    def _report(self, datasets: set[str]) -> None:
+        for dataset in sorted(datasets):
+            clocks = self._shard.clocks(dataset)
+            changed = bool(self._watcher.changed(dataset))
+            if clocks or changed:
+                self.reports.append(Progress(dataset, clocks, changed))
+
+
+def turn(shard: Shard, message: Loop, watcher: Watcher | None = None) -> list[Partial]:
+    """Let time go on at a shard, and say what watches want to hear when windows close."""
+    said: list[Partial] = []
+
+    def advance(dataset: str, clock: str, time: int) -> None:
+        before = shard.registry.watermarks[dataset].get(clock)
+        if watcher is not None and (before is None or time > before):
+            said.extend(watcher.closing(dataset, clock, before, time))
+        shard.advance(dataset, clock, time)
+
+    match message:
+        case Tick(time, caught_up):
+            shard.tick(time)
+            if caught_up:
+                for dataset, clock in shard.clocks_of(ARRIVAL):
+                    advance(dataset, clock, shard.registry.time - _ARRIVAL_SLACK)
+        case Progress(dataset, clocks, _):
+            for clock, time in clocks.items():
+                advance(dataset, clock, time)
+        case Answered(watch, number, value, holds):
+            shard.registry.answered(watch, number, value, holds)
+    return said
+
+
+def _loop(arrived: Arrived) -> Loop | None:
+    try:
+        return decode_loop(arrived.message or {})
+    except Refusal:
+        return None
 
 
 # -- the log ------------------------------------------------------------------------------------
@@ -91,11 +191,18 @@ def replay(shard: Shard, entry: bytes) -> None:
     for block in blocks:
         shard.add(Block.from_bytes(block))
     _change_all(shard, head["after"])
+    shard.registry.watches.ended.clear()
     shard.save()
 
 
 def _change_all(shard: Shard, held: list[dict[str, Any]]) -> None:
+    changes = Changes(shard, None)
     for arrived in map(Arrived.from_json, held):
+        if arrived.loop:
+            message = _loop(arrived)
+            assert message is not None
+            turn(shard, message)
+            continue
         request = decoded(arrived)
-        if isinstance(request, _CHANGES):
-            change(shard, request, arrived.time)
+        assert isinstance(request, CHANGES)
+        changes.carry_out(request, arrived)

@@ -1,6 +1,7 @@
 """merge: all partials of a request become its one reply.
 
     partials of one request, from every shard ──> Merge ──> reply
+    reports of all shards ────────────────────────────────> the loop (union topic)
 
 States are merged, then asked; estimates are never added up. A set that lacks a shard's partial
 is refused with a fault instead of being answered wrongly.
@@ -12,12 +13,14 @@ import base64
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from sde.answering import internal
+from sde.changing import internal
+from sde.deciding import decide
+from sde.gathered import Gathered, WindowsDiffer
 from sde.messages import (
     Ask,
     Code,
@@ -27,13 +30,18 @@ from sde.messages import (
     ListAll,
     Refusal,
     Request,
+    Snapshots,
+    Span,
+    Watch,
     answer,
     decode_request,
     refusal,
     unreadable,
+    watch_answer,
 )
-from sde.partial import Partial, join_streams, unpack_streams
-from synopses import KINDS, Estimate, QueryError, Synopsis
+from sde.messages.loop import Again, Answered, Due, Loop, Progress, loop_json
+from sde.partial import Partial
+from sde.watches import Watching
 
 _log = logging.getLogger(__name__)
 
@@ -41,26 +49,54 @@ _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """A message for the output topic; the key is the uid."""
+class Outgoing:
+    """A message to be written: a reply, whose key is the uid, or one to the loop."""
 
     key: str
     value: bytes
+    loop: bool = False
+
+    @classmethod
+    def to_loop(cls, message: Loop) -> Outgoing:
+        return cls("", orjson.dumps(loop_json(message), option=_JSON), loop=True)
 
 
 class Merge:
     def __init__(self, site: str) -> None:
         self._site = site
 
-    def on_partials(self, partials: Iterable[Partial]) -> Iterator[Reply]:
+    def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
         by_place: dict[str, list[Partial]] = defaultdict(list)
         for partial in partials:
             by_place[partial.arrived.place].append(partial)
         for same in sorted(by_place.values(), key=lambda p: p[0].arrived.position):
-            yield self._reply(sorted(same, key=lambda p: p.shard))
+            same.sort(key=lambda p: p.shard)
+            if "watches" in same[0].head:
+                yield from self._watch_answers(same)
+            elif "ended" in same[0].head:
+                yield self._ended(same[0])
+            else:
+                yield self._reply(same)
 
-    def _reply(self, partials: list[Partial]) -> Reply:
+    def on_reports(self, reports: Iterable[Progress | Due]) -> Iterator[Outgoing]:
+        """What the shards shall learn in the next batch."""
+        clocks: dict[str, dict[str, int]] = defaultdict(dict)
+        changed: dict[str, bool] = defaultdict(bool)
+        for report in reports:
+            if isinstance(report, Due):
+                yield Outgoing.to_loop(report)
+                continue
+            changed[report.dataset] |= report.changed
+            held = clocks[report.dataset]
+            for clock, time in report.clocks.items():
+                held[clock] = max(time, held.get(clock, time))
+        for dataset in sorted(clocks):
+            yield Outgoing.to_loop(Progress(dataset, clocks[dataset], changed[dataset]))
+
+    # -- replies ---------------------------------------------------------------------------------
+
+    def _reply(self, partials: list[Partial]) -> Outgoing:
         first = partials[0]
         arrived = first.arrived
         try:
@@ -72,6 +108,8 @@ class Merge:
             return self._unreadable(first, refused.fault)
         try:
             fields = self._fields(request, partials)
+        except WindowsDiffer as differ:
+            return Outgoing.to_loop(Again(arrived.as_json(), differ.latest))
         except Refusal as refused:
             reply = refusal(request, refused.fault, first.batch, self._site)
         except Exception as error:  # a defect in a kind must not stop every other answer
@@ -80,13 +118,13 @@ class Merge:
         else:
             reply = answer(request, first.batch, self._site, **fields)
         uid = getattr(request, "uid", None) or ",".join(getattr(request, "uids", ()))
-        return Reply(uid, orjson.dumps({"uid": uid or None, **reply}, option=_JSON))
+        return Outgoing(uid, orjson.dumps({"uid": uid or None, **reply}, option=_JSON))
 
-    def _unreadable(self, first: Partial, fault: Fault) -> Reply:
+    def _unreadable(self, first: Partial, fault: Fault) -> Outgoing:
         """Something that is no request still gets a reply, under its id if it has one."""
         given = (first.arrived.message or {}).get("id")
         name = given if isinstance(given, str) and given else first.arrived.place
-        return Reply("", orjson.dumps(unreadable(name, fault, first.batch, self._site)))
+        return Outgoing("", orjson.dumps(unreadable(name, fault, first.batch, self._site)))
 
     def _fields(self, request: Request, partials: list[Partial]) -> dict[str, Any]:
         first = partials[0]
@@ -94,98 +132,103 @@ class Merge:
             raise Refusal(
                 Code.INCOMPLETE, f"{len(partials)} of {first.of} shards answered; ask again"
             )
-        for partial in partials:
-            if "fault" in partial.head:
-                fault = partial.head["fault"]
-                raise Refusal(Code(fault["code"]), fault["message"], fault["field"])
+        _raise_fault(partials)
         match request:
             case Ask():
-                return self._estimate(request, partials)
+                return _estimate(request, partials)
             case Export():
-                return self._export(request, partials)
+                return _export(request, partials)
             case ListAll():
                 return {"value": _with_figures(partials)}
             case Describe():
                 return {"value": _with_figures(partials)[0]}
+            case Snapshots():
+                return {"value": first.head.get("versions", [])}
             case _:
                 return dict(first.head["ok"])
 
-    def _estimate(self, request: Ask, partials: list[Partial]) -> dict[str, Any]:
-        about = partials[0].head["about"]
-        kind = KINDS[about[0]["kind"]]
-        try:
-            estimate = _estimate(request, partials, kind, about)
-        except QueryError as error:
-            raise Refusal(Code.BAD_QUERY, str(error), error.name) from None
-        return {
-            **_about(request, partials),
-            **{name: value for name, value in estimate.items() if value not in (None, {})},
-            "value": estimate["value"],
-        }
+    # -- watches ---------------------------------------------------------------------------------
 
-    def _export(self, request: Export, partials: list[Partial]) -> dict[str, Any]:
-        about = partials[0].head["about"]
-        _require_stream(request, partials)
-        merged: Any = _merged(partials, 0, KINDS[about[0]["kind"]], about[0])
-        state = merged.to_bytes() if request.format == "native" else merged.to_datasketches()
-        return {
-            **_about(request, partials),
-            "format": request.format,
-            "value": base64.b64encode(state).decode(),
-        }
+    def _watch_answers(self, partials: list[Partial]) -> Iterator[Outgoing]:
+        span = partials[0].head["span"]
+        gathered = Gathered(partials, Span(**span) if span else None)
+        for place, held in enumerate(partials[0].head["watches"]):
+            watching = Watching(**held)
+            request = decode_request(watching.message, watching.place)
+            assert isinstance(request, Watch)
+            try:
+                yield from self._watch_answer(request, watching, gathered, partials, place)
+            except Refusal as refused:
+                if refused.fault.code != Code.UNKNOWN_STREAM:  # it may still come
+                    yield self._say(request, watching, watching.number, refused.fault.as_json())
+            except Exception as error:  # a defect must not stop every other answer
+                _log.exception("no answer to the watch %s", watching.id)
+                yield self._say(request, watching, watching.number, internal(error).as_json())
 
-
-def _about(request: Ask | Export, partials: list[Partial]) -> dict[str, Any]:
-    """What a reply says of the synopses it is about."""
-    about = partials[0].head["about"]
-    return {
-        "dataset": about[0]["dataset"],
-        "kind": about[0]["kind"],
-        **({"stream": request.stream} if request.stream is not None else {}),
-        "tuples": sum(t for p in partials for t in p.head["tuples"] if t is not None),
-        "since": min(one["since"] for one in about),
-    }
-
-
-def _require_stream(request: Ask | Export, partials: list[Partial]) -> None:
-    if request.stream is not None and all(t is None for p in partials for t in p.head["tuples"]):
-        raise Refusal(
-            Code.UNKNOWN_STREAM,
-            f"stream={request.stream[:80]!r}: no tuple of this stream has come yet",
-            "stream",
+    def _watch_answer(
+        self,
+        request: Watch,
+        watching: Watching,
+        gathered: Gathered,
+        partials: list[Partial],
+        place: int,
+    ) -> Iterator[Outgoing]:
+        _raise_fault(partials)
+        found = next((p.head["estimates"][place] for p in partials if "estimates" in p.head), None)
+        fields = (
+            gathered.estimate(request.question)
+            if found is None
+            else gathered.told(request.question, found)
         )
+        decision = decide(request, watching, fields["value"])
+        if decision is None:
+            return
+        if decision.holds is not None:
+            fields["holds"] = decision.holds
+        fields |= {"batch": partials[0].batch, "site": self._site}
+        yield self._say(request, watching, decision.number, {"status": "ok", **fields})
+        if decision.remember:
+            value = fields["value"]
+            yield Outgoing.to_loop(Answered(watching.id, decision.number, value, decision.holds))
+
+    def _say(
+        self, request: Watch, watching: Watching, number: int, fields: dict[str, Any]
+    ) -> Outgoing:
+        uid = ",".join(request.question.uids)
+        reply = {"uid": uid, **watch_answer(watching.id, number), **fields}
+        return Outgoing(uid, orjson.dumps(reply, option=_JSON))
+
+    def _ended(self, partial: Partial) -> Outgoing:
+        watching = Watching(**partial.head["ended"])
+        request = decode_request(watching.message, watching.place)
+        assert isinstance(request, Watch)
+        ended = {"status": "ok", "ended": "its synopsis was deleted, or somebody sent unwatch"}
+        about = {"batch": partial.batch, "site": self._site}
+        return self._say(request, watching, watching.number, {**ended, **about})
 
 
-def _estimate(
-    request: Ask, partials: list[Partial], kind: type[Synopsis], about: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _raise_fault(partials: list[Partial]) -> None:
+    for partial in partials:
+        if "fault" in partial.head:
+            fault = partial.head["fault"]
+            raise Refusal(Code(fault["code"]), fault["message"], fault["field"])
+
+
+def _estimate(request: Ask, partials: list[Partial]) -> dict[str, Any]:
+    gathered = Gathered(partials, request.span)
     for partial in partials:
         if "estimate" in partial.head:
-            return dict(partial.head["estimate"])
-    question, arguments = kind.check_query(request.query, len(about) - 1)
-    if question.across:
-        streams = join_streams([unpack_streams(p.parts[0]) for p in partials])
-        template = kind(**about[0]["params"])
-        found: Estimate = getattr(template, question.name)(streams, **arguments)
-        return asdict(found)
-    _require_stream(request, partials)
-    merged = [_merged(partials, which, kind, one) for which, one in enumerate(about)]
-    return asdict(merged[0].estimate(request.query, *merged[1:]))
+            return gathered.told(request, partial.head["estimate"])
+    return gathered.estimate(request)
 
 
-def _merged(
-    partials: list[Partial], which: int, kind: type[Synopsis], about: dict[str, Any]
-) -> Synopsis:
-    """One synopsis out of its parts in all shards; empty if no shard has any."""
-    merged: Synopsis | None = None
-    for partial in partials:
-        if partial.parts and partial.parts[which]:
-            part = kind.from_bytes(partial.parts[which])
-            if merged is None:
-                merged = part
-            else:
-                merged.merge(part)
-    return merged if merged is not None else kind(**about["params"])
+def _export(request: Export, partials: list[Partial]) -> dict[str, Any]:
+    gathered = Gathered(partials, request.span)
+    gathered.require_stream(request.stream)
+    fields = gathered.fields(request.stream)
+    merged: Any = gathered.merged[0]
+    state = merged.to_bytes() if request.format == "native" else merged.to_datasketches()
+    return {**fields, "format": request.format, "value": base64.b64encode(state).decode()}
 
 
 def _with_figures(partials: list[Partial]) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ def test_create_sends_a_request_the_engine_can_read() -> None:
 
 def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
     def handler(request):
-        return {"value": {"list": [], "export": ""}.get(request["op"], {})}
+        return {"value": {"list": [], "snapshots": [], "export": ""}.get(request["op"], {})}
 
     transport = InMemoryTransport(handler)
     with Client(transport) as sde:
@@ -60,6 +60,19 @@ def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
         a.describe()
         a.export()
         a.export(stream="s", format="datasketches")
+        a.estimate(end=5)
+        a.export(span=(5, "2024-01-01T00:00:00Z"))
+        a.import_state(b"state", stream="s", replace=True, tuples=5)
+        a.import_state(b"state")
+        a.snapshot()
+        a.snapshot("v1")
+        a.restore()
+        a.restore("v1", as_uid="b")
+        a.snapshots()
+        sde.snapshots()
+        a.watch(every="1s")
+        sde.watch(["a", "b"], "join_size", on="change", by=5, when="< 5")
+        sde.unwatch("w")
         a.delete()
         sde.list()
         sde.list("d")
@@ -174,7 +187,7 @@ def test_thousands_of_requests_are_in_flight_and_answered_in_any_order() -> None
     pending = [sde.submit_estimate(f"u{n}") for n in range(5000)]
     assert not any(each.done() for each in pending)
     for request in reversed(waiting):
-        transport._on_reply({"request": request["id"], "status": "ok", "value": request["uid"]})
+        transport.publish({"request": request["id"], "value": request["uid"]})
     assert [each.result().value for each in pending] == [f"u{n}" for n in range(5000)]
 
 

@@ -138,6 +138,18 @@ def test_five_thousand_requests_are_in_flight_at_once(sde, engine) -> None:
     assert [each.result().uid for each in pending] == [f"u{n}" for n in range(5000)]
 
 
+def test_the_answers_of_a_watch_are_read_as_they_come(broker, topics, sde, engine) -> None:
+    engine.reply = lambda request: {}
+    with sde.watch("u", every="1s", timeout=20) as watch:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for number in (1, 1, 2, 2, 3):
+            told = {"request": watch.id, "op": "watch", "status": "ok", "number": number}
+            producer.produce(topics.output, orjson.dumps(told), key=watch.id)
+        producer.flush()
+        assert [next(watch).number for _ in range(3)] == [1, 2, 3]
+    assert list(watch) == []
+
+
 def test_answers_from_before_the_connection_are_not_read(broker, topics, sde, engine) -> None:
     sde.submit("list", id="same").result()
     engine.reply = lambda request: {"value": "new"}
@@ -272,7 +284,7 @@ def test_a_request_the_broker_does_not_take_fails_before_the_time_out(own_broker
     settings = {"message.timeout.ms": 500}
     transport = KafkaTransport(own_broker.bootstrap_servers, settings=settings)
     with Client(transport, timeout=60) as sde:
-        sde._listen()
+        sde.watching("any")  # it listens from here on
         own_broker.stop()
         with pytest.raises(DeliveryFailed, match="list"):
             sde.list()

@@ -8,7 +8,6 @@ from sde.times import NO_TIME
 BLANKS = " \t\n\v\f\r"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
-FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
@@ -55,20 +54,17 @@ def _number(number, format):
         return NO_TIME
     if format == "s" or (format == "auto" and abs(number) < 1e11):
         number *= 1000
-    milliseconds = round(number)
-    if FIRST <= EPOCH and _fits(milliseconds):
-        return milliseconds
-    return NO_TIME
-
-
-def _fits(milliseconds):
-    try:
-        EPOCH + timedelta(milliseconds=milliseconds)
-    except OverflowError:
-        return False
-    return True
+    return _in_calendar(round(number))
 
 
 def _since_epoch(moment):
-    time = (moment - EPOCH) // MILLISECOND
-    return time if _fits(time) else NO_TIME
+    return _in_calendar((moment - EPOCH) // MILLISECOND)
+
+
+def _in_calendar(milliseconds):
+    """`datetime` has the years 1 to 9999."""
+    try:
+        EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return NO_TIME
+    return milliseconds

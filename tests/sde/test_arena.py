@@ -49,9 +49,9 @@ def test_only_a_clean_arena_with_the_right_token_is_trusted(tmp_path):
     assert not arena.holds("t1")
 
 
-def test_dropping_forgets_by_prefix(tmp_path):
+def test_dropping_forgets_a_group(tmp_path):
     for store in (filled(Arena(tmp_path)), filled(MemoryStore())):
-        store.drop("num")
+        store.drop("numbers")
         arrays, blobs = contents(store)
         assert list(arrays) == ["table"]
         assert blobs == {"registry": b"blob"}

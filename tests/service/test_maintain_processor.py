@@ -10,6 +10,7 @@ from pyspark.sql.streaming import TwsTester
 
 from sde.decoding import Limits
 from sde.framing import pack, unpack
+from sde.limits import StateLimits
 from sde.partial import Partial
 from sde.stages.ingest import Ingest
 from service.maintain_processor import MaintainProcessor
@@ -23,7 +24,14 @@ COLUMNS = ["shard_key", "what", "topic", "partition", "offset", "body"]
 
 @pytest.fixture
 def tester(tmp_path):
-    settings = ShardSettings(arena=tmp_path, shards=SHARDS, buckets=2, compact_factor=1.0)
+    settings = ShardSettings(
+        arena=tmp_path,
+        shards=SHARDS,
+        buckets=2,
+        compact_factor=1.0,
+        limits=StateLimits(),
+        snapshots=str(tmp_path / "snapshots"),
+    )
     return TwsTester(MaintainProcessor(settings))
 
 

@@ -1,0 +1,78 @@
+"""snapshot, restore, snapshots: versions of a synopsis kept outside the engine."""
+
+from __future__ import annotations
+
+import click
+
+from clients.cli.hints import hints_for_estimate
+from clients.cli.printing import NUMBERS, print_json, print_table, scope_text, size, time_text
+from clients.cli.session import Session, connected
+
+
+@click.command()
+@click.argument("uid")
+@click.option("--version", help="Its name; one is made if you give none.")
+@connected
+def snapshot(session: Session, uid: str, version: str | None) -> None:
+    """Keep a version of a synopsis.
+
+    \b
+    sde snapshot trades --version before-the-split
+    """
+    with session.client() as client, hints_for_estimate():
+        kept = client.snapshot(uid, version)
+    if session.as_json:
+        print_json({"uid": uid, "version": kept})
+    else:
+        click.echo(kept)
+
+
+@click.command()
+@click.argument("uid")
+@click.option("--version", help="Which one; the newest if left out.")
+@click.option("--as", "as_uid", metavar="UID", help="Make a new synopsis, instead of replacing.")
+@connected
+def restore(session: Session, uid: str, version: str | None, as_uid: str | None) -> None:
+    """Bring a version of a synopsis back, in its place or beside it.
+
+    \b
+    sde restore trades --version before-the-split --as old-trades
+    """
+    with session.client() as client, hints_for_estimate():
+        restored = client.restore(uid, version, as_uid=as_uid)
+    if session.as_json:
+        print_json({"uid": restored.uid})
+    else:
+        click.echo(restored.uid)
+
+
+@click.command()
+@click.argument("uid", required=False)
+@connected
+def snapshots(session: Session, uid: str | None) -> None:
+    """List the versions that are kept, the oldest first.
+
+    \b
+    sde snapshots trades
+    """
+    with session.client() as client:
+        found = client.snapshots(uid)
+    if session.as_json:
+        print_json([each.raw for each in found])
+    elif found:
+        rows = [
+            [
+                each.uid,
+                each.version,
+                each.kind,
+                each.dataset,
+                scope_text(each.scope),
+                time_text(each.at),
+                size(each.bytes) if each.bytes is not None else None,
+            ]
+            for each in found
+        ]
+        columns = ["uid", "version", "kind", "dataset", "scope", "taken", "size"]
+        print_table(columns, rows, whole=1, numbers=NUMBERS)
+    else:
+        click.echo("There are no snapshots" + (f" of {uid}." if uid else "."))

@@ -1,0 +1,140 @@
+"""watch and unwatch: answers that come by themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+
+import click
+
+from clients.answers import Answer
+from clients.cli.arguments import parse_question, parse_value
+from clients.cli.hints import hints_for_estimate
+from clients.cli.live import shown_live
+from clients.cli.printing import print_json
+from clients.cli.question_options import ask_option, stream_option
+from clients.cli.session import Session, connected
+from clients.errors import Refused
+from clients.pending import Pending
+from clients.watch import Watch
+
+_SECONDS_A_POLL = 0.05
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")
+@ask_option
+@stream_option
+@click.option("--every", metavar="DURATION", help="Answer this often.")
+@click.option(
+    "--on",
+    type=click.Choice(["change", "close"]),
+    help="Answer when the value has changed, or when a window closes.",
+)
+@click.option("--threshold", metavar="NUMBER|SHARE%", help="How large a change must be.")
+@click.option("--when", metavar="CONDITION", help="Answer when this becomes true or false.")
+@click.option("--count", type=click.IntRange(min=1), help="End after this many answers.")
+@connected
+def watch(
+    session: Session,
+    words: tuple[str, ...],
+    ask: str | None,
+    stream: str | None,
+    every: str | None,
+    on: str | None,
+    threshold: str | None,
+    when: str | None,
+    count: int | None,
+) -> None:
+    """Ask again and again, until Ctrl-C. Of several synopses each is watched by itself.
+
+    \b
+    sde watch trades key=ann --every 1s
+    sde watch traders orders --on change --threshold 5%
+    sde watch last-minutes --on close --json
+    sde watch trades key=ann --when '>= 1000' --count 1
+    """
+    taken = ("stream", "every", "on", "by", "when", "timeout")
+    uids, query = parse_question(words, options=taken)
+    if every is None and on is None and when is None:
+        raise click.UsageError("expected --every DURATION, --on change, --on close or --when ...")
+    by = None if threshold is None else parse_value(threshold)
+    with session.client() as client, hints_for_estimate(), ExitStack() as running:
+        pending = {
+            uid: client.submit_watch(
+                uid, ask, every=every, on=on, by=by, when=when, stream=stream, **query
+            )
+            for uid in dict.fromkeys(uids)
+        }
+        watches = _begun(pending, running)
+        with suppress(KeyboardInterrupt):  # the way to end it
+            _show(session, watches, _answers(watches, count))
+        for uid, each in watches.items():
+            if each.ended:
+                click.echo(f"{uid}: the watch ended: {each.ended}", err=True)
+
+
+def _begun(pending: dict[str, Pending[Watch]], running: ExitStack) -> dict[str, Watch]:
+    """All, or none if one is refused."""
+    watches, refusals = {}, []
+    for uid, each in pending.items():
+        try:
+            watches[uid] = running.enter_context(each.result())
+        except Refused as error:
+            refusals.append(error)
+    if refusals:
+        raise refusals[0]
+    return watches
+
+
+def _answers(watches: dict[str, Watch], count: int | None) -> Iterator[tuple[str, Answer]]:
+    """Whatever comes first, until all have ended or `count` have come."""
+    seen = 0
+    while True:
+        ended = all(each.ended for each in watches.values())
+        for uid, each in watches.items():
+            while (answer := _next(each)) is not None:
+                yield uid, answer
+                seen += 1
+                if seen == count:
+                    return
+        if ended:
+            return
+        time.sleep(_SECONDS_A_POLL)
+
+
+def _next(watch: Watch) -> Answer | None:
+    try:
+        return watch.poll()
+    except Refused as error:  # this time; the watch goes on
+        return replace(Answer.of(error.reply), value=str(error))
+
+
+def _show(
+    session: Session, watches: dict[str, Watch], answers: Iterable[tuple[str, Answer]]
+) -> None:
+    if session.as_json:
+        for _, answer in answers:
+            print_json(answer.raw)
+    else:
+        shown_live(answers, several=len(watches) > 1)
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="WATCH...")
+@connected
+def unwatch(session: Session, ids: tuple[str, ...]) -> None:
+    """End watches that run on, by the ids of the requests that began them.
+
+    'sde watch' ends its own; 'sde watch --json' and 'sde tail' show the ids, as "request".
+
+    \b
+    sde unwatch 0b6c4e5f7a8d4d0c9a3e2f1b5c6d7e8f
+    """
+    with session.client() as client:
+        for pending in [client.submit("unwatch", watch=each) for each in ids]:
+            pending.result()
+    if session.as_json:
+        print_json({"unwatched": ids})

@@ -1,0 +1,62 @@
+"""Requests out, replies in: the half of a client that asks."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+
+from clients.errors import ClientError, TransportError
+from clients.feed import Feed
+from clients.pending import Mailbox, Pending, T
+from clients.transport import Message, Transport
+
+
+class Connection:
+    """Listens from the first request on. May be used by several threads."""
+
+    def __init__(self, transport: Transport, timeout: float) -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._mailbox = Mailbox()
+        self._listening = False
+        self._lock = threading.Lock()
+
+    def submit(self, op: str, fields: Message, read: Callable[[Message], T]) -> Pending[T]:
+        """Send a request; `read` makes its result of the reply. Fields that are None are none."""
+        self._listen()
+        named = {name: value for name, value in fields.items() if value is not None}
+        request = {"id": uuid.uuid4().hex, "op": op, **named}
+        request_id = request["id"]
+
+        def on_timeout() -> str:
+            self._mailbox.forget(request_id)
+            return self.trouble()
+
+        future = self._mailbox.expect(request_id)
+        try:
+            self._transport.send_request(
+                request, lambda error: self._mailbox.fail(request_id, error)
+            )
+        except ClientError:
+            self._mailbox.forget(request_id)
+            raise
+        return Pending(request, future, read, self._timeout, on_timeout)
+
+    def follow(self, watch_id: str) -> Feed:
+        """The numbered answers of a watch, beginning now."""
+        self._listen()
+        return self._mailbox.follow(watch_id)
+
+    def trouble(self) -> str:
+        return self._transport.trouble()
+
+    def close(self) -> None:
+        """Requests in flight fail."""
+        self._mailbox.fail_all(TransportError("the client was closed"))
+
+    def _listen(self) -> None:
+        with self._lock:
+            if not self._listening:
+                self._transport.listen(self._mailbox.deliver)
+                self._listening = True

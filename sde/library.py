@@ -1,0 +1,134 @@
+"""Snapshots of synopses by name and version, in a folder or an object store.
+
+    <root>/<uid>/<version>/version.json          the definition, written by shard 0
+                           <shard>-of-<of>       what each shard kept
+
+A version is there when all its files are. Another engine, with any number of shards, can read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import mmh3
+import orjson
+import pyarrow as pa
+from pyarrow import fs
+
+from sde.framing import FramingError, pack, unpack
+from sde.layer import Kept
+from sde.messages import Code, Definition, Refusal
+
+FORMAT = 1
+_ABOUT = "version.json"
+_MOST_EXPANDED = 255  # times: no LZ4 bytes stand for more
+
+
+class Library:
+    """`root` is a path or a URI that Arrow knows (s3://, gs://, hdfs://, file://)."""
+
+    def __init__(self, root: str) -> None:
+        if "://" in root:
+            self._files, self._root = fs.FileSystem.from_uri(root)
+        else:
+            self._files, self._root = fs.LocalFileSystem(), root
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def save(self, about: dict[str, Any], shard: int, of: int, kept: Iterable[Kept]) -> None:
+        """One shard's part of a version. Writing it twice changes nothing."""
+        folder = self._folder(about["uid"], about["version"])
+        self._files.create_dir(folder, recursive=True)
+        self._write(f"{folder}/{shard}-of-{of}", pack_part(kept))
+        if shard == 0:
+            self._write(f"{folder}/{_ABOUT}", orjson.dumps({**about, "format": FORMAT, "of": of}))
+
+    def _write(self, path: str, data: bytes) -> None:
+        """Whole or not at all, where the file system can rename."""
+        with self._files.open_output_stream(f"{path}.tmp") as file:
+            file.write(data)
+        self._files.move(f"{path}.tmp", path)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def versions(self, uid: str | None = None) -> list[dict[str, Any]]:
+        """All complete versions of a synopsis, or of all, oldest first."""
+        base = self._root if uid is None else self._folder(uid)
+        found = self._files.get_file_info(
+            fs.FileSelector(base, allow_not_found=True, recursive=True)
+        )
+        sizes = {info.path: info.size for info in found if info.type == fs.FileType.File}
+        told = []
+        for path in sizes:
+            if not path.endswith(f"/{_ABOUT}"):
+                continue
+            about = self._about(path)
+            folder = path.removesuffix(f"/{_ABOUT}")
+            parts = [f"{folder}/{shard}-of-{about['of']}" for shard in range(about["of"])]
+            if all(part in sizes for part in parts):
+                told.append({**about, "bytes": sum(sizes[part] for part in parts)})
+        return sorted(told, key=lambda about: (about["at"], about["version"]))
+
+    def find(self, uid: str, version: str | None) -> dict[str, Any]:
+        """What is known of a version, of the newest if none is named; Refusal if there is none."""
+        found = [a for a in self.versions(uid) if version in (None, a["version"])]
+        if found:
+            return found[-1]
+        named = "any version" if version is None else f"version={version!r}"
+        raise Refusal(
+            Code.UNKNOWN_VERSION,
+            f"{named} of uid={uid[:80]!r}: expected one that `snapshots` lists",
+            "version",
+        )
+
+    def parts(self, about: dict[str, Any]) -> Iterator[bytes]:
+        """What the shards kept of a version; `read_part` tells what each holds."""
+        folder = self._folder(about["uid"], about["version"])
+        for shard in range(about["of"]):
+            with self._files.open_input_stream(f"{folder}/{shard}-of-{about['of']}") as file:
+                yield file.read()
+
+    def _about(self, path: str) -> dict[str, Any]:
+        with self._files.open_input_stream(path) as file:
+            about: dict[str, Any] = orjson.loads(file.read())
+        if about.pop("format") != FORMAT:
+            raise Refusal(Code.BAD_STATE, f"{path}: a snapshot of another format", "version")
+        return about
+
+    def _folder(self, uid: str, version: str | None = None) -> str:
+        readable = re.sub(r"[^A-Za-z0-9_-]", "_", uid)[:60]
+        folder = f"{self._root}/{readable}-{mmh3.hash128(uid.encode()):032x}"
+        return folder if version is None else f"{folder}/{version}"
+
+
+def pack_part(kept: Iterable[Kept]) -> bytes:
+    rows, states = [], []
+    for one in kept:
+        rows.append([one.stream, one.tuples, one.skipped, one.pane])
+        states.append(one.state)
+    body = pack(states)
+    head = orjson.dumps({"size": len(body), "kept": rows})
+    return pack([head, pa.Codec("lz4").compress(body, asbytes=True)])
+
+
+def read_part(part: bytes) -> list[Kept]:
+    """Refusal if the bytes are not what `save` wrote."""
+    try:
+        described, body = unpack(part)
+        head = orjson.loads(described)
+        if not 0 <= head["size"] <= _MOST_EXPANDED * len(body) + 64:
+            raise ValueError(f"size {head['size']}")
+        states = unpack(pa.Codec("lz4").decompress(body, head["size"], asbytes=True))
+        rows = [(*row[:3], row[3] and tuple(row[3])) for row in head["kept"]]
+        return [
+            Kept(stream, tuples, skipped, state, pane)
+            for (stream, tuples, skipped, pane), state in zip(rows, states, strict=True)
+        ]
+    except (FramingError, KeyError, TypeError, ValueError, OSError, pa.ArrowException) as error:
+        raise Refusal(Code.BAD_STATE, f"a snapshot cannot be read: {error}", "version") from None
+
+
+def definition_of(about: dict[str, Any]) -> Definition:
+    return Definition.from_record(about["definition"])

@@ -1,0 +1,93 @@
+"""What the engine tells itself through its union topic, so that all shards learn it together.
+
+Shards report, merge decides and writes, ingest spreads it to every shard in the next batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from sde.messages.fields import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed. `caught_up`: nothing that arrived before is left to be read."""
+
+    op: ClassVar = "tick"
+    time: int
+    caught_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the clocks of a data set are, and whether tuples came for its watches."""
+
+    op: ClassVar = "progress"
+    dataset: str
+    clocks: dict[str, int]
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a watch that answers on change has answered last."""
+
+    op: ClassVar = "answered"
+    watch: str
+    number: int
+    value: Any
+    holds: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A question that is asked again because its shards saw different windows open.
+
+    `arrived` is the request as it came; `at` is the moment all of them shall answer for.
+    """
+
+    op: ClassVar = "again"
+    arrived: dict[str, Any]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """When the next tick is needed; for the service's clock, not for the shards."""
+
+    op: ClassVar = "due"
+    at: int | None
+
+
+Loop = Tick | Progress | Answered | Again | Due
+
+
+def loop_json(message: Loop) -> dict[str, Any]:
+    return {"op": message.op, **asdict(message)}
+
+
+def decode_loop(message: dict[str, Any]) -> Loop:
+    """The record of a message of the union topic; Refusal if it is none.
+
+    >>> decode_loop({"op": "tick", "time": 5, "caught_up": True})
+    Tick(time=5, caught_up=True)
+    """
+    fields = Fields(message)
+    match fields.choice("op", ("tick", "progress", "answered", "again", "due")):
+        case "tick":
+            return Tick(fields.moment("time"), fields.flag("caught_up"))
+        case "progress":
+            clocks = fields.nested("clocks")
+            times = {clock: clocks.moment(clock) for clock in fields.object("clocks")}
+            return Progress(fields.text("dataset"), times, fields.flag("changed"))
+        case "answered":
+            holds = fields.flag("holds") if fields.has("holds") else None
+            return Answered(
+                fields.text("watch"), fields.moment("number"), fields.any("value"), holds
+            )
+        case "again":
+            return Again(fields.object("arrived"), fields.moment("at"))
+        case _:
+            return Due(fields.moment("at") if fields.has("at") else None)

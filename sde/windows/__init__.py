@@ -1,0 +1,1 @@
+"""Windows: a synopsis for each pane, merged when somebody asks."""

@@ -1,0 +1,89 @@
+"""Windows by the number of tuples of a stream."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.bank import Bank
+from sde.kernels import panes as kernel
+from sde.layer import Now
+from sde.messages import Definition
+from sde.selection import Selection
+from sde.slot_table import SlotTable
+from sde.store import Store
+from sde.windows.panes import PanedLayer, Placed
+
+
+class CountedLayer(PanedLayer):
+    """Pane n of a stream holds its tuples from n times the pane's length on."""
+
+    def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
+        self._counter_of = SlotTable(store, f"{name}.counter_of")
+        super().__init__(store, name, bank, definition)
+
+    def _map(self) -> None:
+        super()._map()
+        self._counts = self._array("counts", len(self._counter_of))
+
+    def remap(self) -> None:
+        self._counter_of.remap()
+        super().remap()
+
+    @property
+    def reads_times(self) -> bool:
+        return "times" in type(self.bank.template).reads
+
+    def _place(self, selection: Selection, now: Now) -> Placed:
+        block = selection.block
+        n = len(block)
+        placed = Placed(np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.bool_))
+        chosen = self._chosen(selection)
+        counters = self._counters_of(block.stream_hashes, chosen)
+        kernel.place_by_count(
+            self._counts,
+            counters,
+            block.stream_hashes,
+            block.stream_of,
+            chosen,
+            self.window.pane,
+            *placed,
+        )
+        return placed
+
+    def _counters_of(
+        self, hashes: NDArray[np.uint64], chosen: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        """Which counter belongs to each stream; those that are new get one."""
+        found = self._counter_of.find(hashes)
+        new = np.flatnonzero(chosen & (found < 0))
+        if len(new):
+            start = len(self._counter_of)
+            found[new] = np.arange(start, start + len(new))
+            self._counter_of.insert(hashes[new], found[new])
+            self._counts = self._array("counts", len(self._counter_of))
+        return found
+
+    def _begin(
+        self, slots: NDArray[np.int32], streams: NDArray[np.uint64], panes: NDArray[np.int64]
+    ) -> None:
+        """A pane that begins sends an old one of the same stream away."""
+        super()._begin(slots, streams, panes)
+        for stream, pane in zip(streams, panes.tolist(), strict=True):
+            old = self._keys(stream, np.array([pane - self.window.panes]))
+            gone = self.table.find(old)
+            self._free(old[gone >= 0], gone[gone >= 0])
+
+    def now_for(self, stream: np.uint64) -> int | None:
+        """The number of the stream's last tuple."""
+        counter = int(self._counter_of.find(np.array([stream]))[0])
+        return int(self._counts[counter]) - 1 if counter >= 0 else None
+
+    def drop_stream(self, stream: np.uint64) -> None:
+        super().drop_stream(stream)
+        counter = int(self._counter_of.find(np.array([stream]))[0])
+        if counter >= 0:
+            self._counts[counter] = 0
+
+    def expire(self, watermark: int) -> None:
+        """Time does not matter here."""

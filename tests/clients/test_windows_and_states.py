@@ -1,0 +1,160 @@
+"""Windows, lifetimes, spans, states and snapshots, over the in-memory transport."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from clients import BadInput, Client, InMemoryTransport, Interval, UnknownVersion
+from sde.messages import Ask, Create, Export, Import, Restore, Snapshot, Span, decode_request
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+NOON_MS = 1_704_110_400_000
+
+
+def sent(act, value=None):
+    """What the engine reads of the one request that `act` sends."""
+    transport = InMemoryTransport(lambda request: {"value": value})
+    act(Client(transport))
+    (request,) = transport.requests
+    return decode_request(request, "requests-0-0")
+
+
+def test_a_window_and_lifetimes_are_sent_as_on_the_wire() -> None:
+    window = {"type": "sliding", "size": "5m", "slide": "10s", "lateness": "30s", "time": "at"}
+    request = sent(
+        lambda sde: sde.create("fm", dataset="d", window=window, ttl="1d", idle="10m", bitmaps=64)
+    )
+    assert isinstance(request, Create)
+    told = {**window, "keep": "5m"}
+    assert request.definition.window is not None
+    assert request.definition.window.as_json() == told
+    assert (request.ttl, request.definition.idle) == (86_400_000, 600_000)
+    assert request.definition.params == {"bitmaps": 64}
+
+
+def test_durations_may_be_timedeltas() -> None:
+    window = {"size": timedelta(minutes=5), "lateness": timedelta(seconds=1.5)}
+    hour = timedelta(hours=1)
+    request = sent(lambda sde: sde.create("fm", dataset="d", window=window, ttl=hour, idle=hour))
+    assert (request.definition.window.size, request.definition.window.lateness) == (300_000, 1500)
+    assert (request.ttl, request.definition.idle) == (3_600_000, 3_600_000)
+
+
+def test_a_window_by_count_has_numbers() -> None:
+    window = {"type": "sliding", "size": 1000, "slide": 100}
+    request = sent(lambda sde: sde.create("sample", dataset="d", window=window))
+    assert (request.definition.window.count, request.definition.window.slide) == (True, 100)
+
+
+def test_a_number_as_window_is_the_parameter_of_kinds_that_have_one() -> None:
+    request = sent(lambda sde: sde.create("dft", dataset="d", window=128, basic_window=16))
+    assert request.definition.window is None
+    assert request.definition.params == {"window": 128, "basic_window": 16}
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        NOON_MS,
+        NOON,
+        NOON.astimezone(timezone(timedelta(hours=2))),
+        "2024-01-01T12:00:00",
+        "2024-01-01T14:00:00+02:00",
+    ],
+)
+def test_a_time_may_be_milliseconds_or_a_text_or_a_datetime(moment) -> None:
+    asked = sent(lambda sde: sde.synopsis("u").estimate(end=moment, key="k"))
+    assert isinstance(asked, Ask)
+    assert (asked.span, asked.query) == (Span(NOON_MS), {"key": "k"})
+    exported = sent(lambda sde: sde.synopsis("u").export(span=(0, moment)), value="")
+    assert isinstance(exported, Export)
+    assert exported.span == Span(NOON_MS, 0)
+
+
+def test_the_window_of_an_answer_can_be_asked_for_again() -> None:
+    told = {"value": 1.0, "window": {"start": 1000, "end": 2000}}
+    transport = InMemoryTransport(lambda request: told)
+    answer = Client(transport).estimate("u")
+    assert answer.window == Interval(start=1000, end=2000)
+    Client(transport).estimate("u", span=answer.window)
+    assert (transport.requests[1]["from"], transport.requests[1]["to"]) == (1000, 2000)
+
+
+@pytest.mark.parametrize("window", [None, {}, {"end": 5}, "all"])
+def test_an_answer_of_no_window_has_none(window) -> None:
+    told = {"value": 1.0, "window": window}
+    assert Client(InMemoryTransport(lambda request: told)).estimate("u").window is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"end": NOON.replace(tzinfo=None)},
+        {"end": 1.5},
+        {"span": (0, NOON.replace(tzinfo=None))},
+        {"span": (0,)},
+        {"span": "01"},
+        {"end": 5, "span": (0, 5)},
+    ],
+)
+def test_a_time_that_is_not_clear_is_refused(given) -> None:
+    transport = InMemoryTransport()
+    with pytest.raises(BadInput, match="expected"):
+        Client(transport).estimate("u", **given)
+    assert transport.requests == []
+
+
+def test_a_state_is_merged_or_put_in_the_place_of_another() -> None:
+    merged = sent(lambda sde: sde.import_state("u", b"\x00state", tuples=7))
+    assert isinstance(merged, Import)
+    assert (merged.uid, merged.state, merged.tuples) == ("u", b"\x00state", 7)
+    assert not merged.replace
+    replaced = sent(lambda sde: sde.synopsis("u").import_state(b"s", stream="s", replace=True))
+    assert (replaced.stream, replaced.replace) == ("s", True)
+
+
+def test_a_snapshot_tells_its_version() -> None:
+    transport = InMemoryTransport(lambda request: {"value": request.get("version", "7")})
+    sde = Client(transport)
+    assert (sde.snapshot("u"), sde.synopsis("u").snapshot("v1")) == ("7", "v1")
+    first, second = (decode_request(each, "") for each in transport.requests)
+    assert isinstance(first, Snapshot)
+    assert (first.version, second.version) == (None, "v1")
+
+
+def test_a_version_comes_back_in_its_place_or_as_another() -> None:
+    transport = InMemoryTransport(lambda request: {"value": "v1"})
+    sde = Client(transport)
+    assert sde.restore("u").uid == "u"
+    assert sde.synopsis("u").restore("v1", as_uid=sde.synopsis("new")).uid == "new"
+    first, second = (decode_request(each, "") for each in transport.requests)
+    assert isinstance(first, Restore)
+    assert (first.version, first.as_uid) == (None, None)
+    assert (second.version, second.as_uid) == ("v1", "new")
+
+
+def test_an_unknown_version_is_an_error_of_its_own() -> None:
+    fault = {"status": "error", "code": "unknown_version", "message": "no", "field": "version"}
+    with pytest.raises(UnknownVersion):
+        Client(InMemoryTransport(lambda request: fault)).restore("u", "v9")
+
+
+def test_the_versions_that_are_kept_are_typed() -> None:
+    told = {"uid": "u", "version": "v1", "kind": "fm", "dataset": "d", "scope": "stream"}
+    told |= {"at": NOON_MS, "bytes": 512, "shards": 4}
+    transport = InMemoryTransport(lambda request: {"value": [told]})
+    sde = Client(transport)
+    (found,) = sde.synopsis("u").snapshots()
+    assert {name: getattr(found, name) for name in told.keys() - {"shards"}} == {
+        name: value for name, value in told.items() if name != "shards"
+    }
+    assert found.raw == told
+    assert sde.snapshots() == (found,)
+    assert [request.get("uid") for request in transport.requests] == ["u", None]
+
+
+def test_a_description_tells_the_window() -> None:
+    window = {"type": "tumbling", "size": "5m"}
+    told = {"uid": "u", "window": window}
+    sde = Client(InMemoryTransport(lambda request: {"value": told}))
+    assert sde.describe("u").window == window
