@@ -130,7 +130,9 @@ class Arena:
                     os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
                 if held is not None and held.size == size:
                     return held._replace(reserved=rows)
-                mapped = mmap.mmap(file.fileno(), size) if size else b""
+                if not size:
+                    return _Mapped(np.zeros((0, *row), dtype), path, found.st_ino, 0, 0)
+                mapped = mmap.mmap(file.fileno(), size)
         array = np.frombuffer(mapped, dtype).reshape(capacity, *row)
         return _Mapped(array, path, found.st_ino, size, rows)
 

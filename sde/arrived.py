@@ -23,6 +23,7 @@ class Arrived:
     loop: bool = False
     at: int | None = None
     attached: dict[str, Any] | None = None
+    infore: dict[str, Any] | None = None  # the request as it came, in INFORE's dialect
 
     @property
     def position(self) -> tuple[str, int]:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
+from sde.arena import ArenaError
 from sde.arrived import Arrived
+from sde.definitions import template_of
+from sde.each import check_each, question_for
 from sde.framing import pack, unpack
 from sde.layer import Kept
 from sde.library import Library, definition_of, pack_part, read_part
 from sde.messages import (
+    DATASET_SCOPE,
+    ON_CLOSE,
     Code,
     Create,
+    Definition,
     Delete,
     Fault,
     Import,
@@ -24,11 +30,13 @@ from sde.messages import (
     Unwatch,
     Watch,
 )
+from sde.messages.windows import SESSION
 from sde.questions import about, check_question, stream_of
 from sde.registry import Instance
 from sde.shard import Shard
 from sde.watches import Watching
-from synopses import MergeError, StateError, Synopsis
+from synopses import MergeError, QueryError, StateError, Synopsis
+from synopses.questions import Question
 
 _log = logging.getLogger(__name__)
 
@@ -57,11 +65,20 @@ class Changes:
         try:
             done, arrived = self._done(request, arrived)
             outcome: Outcome = {"ok": done}
+        except ArenaError:  # the disk, not the request: the batch must not count as done
+            raise
         except Refusal as refusal:
             outcome = {"fault": asdict(refusal.fault)}
+        except QueryError as error:
+            outcome = {"fault": asdict(Fault(Code.BAD_QUERY, str(error), error.name))}
+        except OSError as error:
+            fault = Fault(Code.INTERNAL, f"the snapshot's files cannot be used: {error}"[:300])
+            outcome = {"fault": asdict(fault)}
         except Exception as error:  # a defect must not stop every other synopsis
             _log.exception("%r was not carried out", request)
             outcome = {"fault": asdict(internal(error))}
+        if "fault" in outcome and isinstance(request, Snapshot | Restore):
+            arrived = replace(arrived, attached=outcome)  # a replay finds other files, or none
         self._shard.registry.remember(request.id, outcome)
         return outcome, arrived
 
@@ -93,7 +110,7 @@ class Changes:
                 Code.BAD_REQUEST, "uid: a state cannot be put into panes; use snapshots", "uid"
             )
         stream = stream_of(instance.definition, request.stream)
-        synopsis = _read_state(shard, instance, request.state)
+        synopsis = _read_state(shard.template(instance), request.state)
         if request.replace:
             if instance.definition.stream is None and stream is not None:
                 shard.forget_stream(instance, stream)
@@ -105,6 +122,7 @@ class Changes:
 
     def _snapshot(self, request: Snapshot, arrived: Arrived) -> dict[str, Any]:
         shard = self._shard
+        _raise_attached(arrived)
         instance = shard.registry.instance(request.uid)
         number = shard.registry.next_version(request.uid)
         version = request.version or str(number)
@@ -112,6 +130,7 @@ class Changes:
             kept_of = {
                 "uid": request.uid,
                 "version": version,
+                "number": number,
                 "at": arrived.time,
                 "dataset": instance.definition.dataset,
                 "kind": instance.definition.kind,
@@ -120,41 +139,47 @@ class Changes:
                 "since": instance.since,
             }
             self._library.save(kept_of, shard.number, shard.of, shard.kept(instance))
+        taken = int(version) if version.isdecimal() and len(version) < 16 else 0
+        shard.registry.keep_version(request.uid, max(number, taken))
         return {**_told(request.uid, instance), "value": version}
 
     def _restore(self, request: Restore, arrived: Arrived) -> tuple[dict[str, Any], Arrived]:
+        """All shards read all parts before any changes: what is wrong with one changes nothing."""
         shard = self._shard
-        found = arrived.attached or {}
-        if "fault" in found:
-            raise Refusal(Code(found["fault"]["code"]), *list(found["fault"].values())[1:])
+        _raise_attached(arrived)
+        found = arrived.attached
+        assert found is not None
         uid = request.as_uid or request.uid
         if "parts" in found:  # replayed: what was read then counts, not what lies there now
             parts: Iterable[bytes] = unpack(base64.b64decode(found["parts"]))
         else:
             assert self._library is not None
-            parts = list(self._library.parts(found))
-        kept = [one for part in parts for one in read_part(part)]
-        instance = self._restored(uid, request, found, arrived.time)
-        mine = list(self._mine(instance, kept))
+            parts = self._library.parts(found)
+        template = template_of(definition_of(found))
+        kept = [
+            (one, _read_state(template, one.state)) for part in parts for one in read_part(part)
+        ]
+        instance = self._restored(uid, request, found)
         shard.empty(instance)
-        self._put(instance, [(k, _read_state(shard, instance, k.state)) for k in mine])
-        attached = {**found, "parts": base64.b64encode(pack([pack_part(mine)])).decode()}
+        mine = [(one, synopsis) for one, synopsis in kept if self._is_mine(instance, one)]
+        self._put(instance, mine)
+        logged = pack([pack_part(one for one, _ in mine)])
+        attached = {**found, "parts": base64.b64encode(logged).decode()}
         told = {**_told(uid, instance), "value": found["version"]}
         return told, replace(arrived, attached=attached)
 
-    def _restored(self, uid: str, request: Restore, found: dict[str, Any], time: int) -> Instance:
+    def _restored(self, uid: str, request: Restore, found: dict[str, Any]) -> Instance:
         """The synopsis a version goes to: the one that runs, if it is defined alike, or a new."""
         create = Create(request.id, uid, definition_of(found))
         if request.as_uid is not None and self._shard.registry.find(uid) is not None:
             raise Refusal(Code.SYNOPSIS_EXISTS, f"as={uid[:80]!r}: this uid is taken", "as")
-        return self._shard.create(create, time)[0]
+        return self._shard.create(create, found["since"])[0]
 
-    def _mine(self, instance: Instance, kept: list[Kept]) -> Iterator[Kept]:
-        definition = instance.definition
-        for one in kept:
-            stream = definition.stream or one.stream
-            if self._shard.number == 0 if stream is None else self._shard.owns(definition, stream):
-                yield one
+    def _is_mine(self, instance: Instance, kept: Kept) -> bool:
+        stream = instance.definition.stream or kept.stream
+        if stream is None:
+            return self._shard.number == 0
+        return self._shard.owns(instance.definition, stream)
 
     def _put(self, instance: Instance, kept: list[tuple[Kept, Synopsis]]) -> None:
         try:
@@ -165,12 +190,20 @@ class Changes:
     def _watch(self, request: Watch, arrived: Arrived) -> dict[str, Any]:
         shard = self._shard
         instances = [shard.registry.instance(uid) for uid in request.question.uids]
-        check_question(shard, request.question, instances)
-        if request.on == "close" and instances[0].definition.window is None:
-            raise Refusal(Code.BAD_REQUEST, 'on="close": expected a synopsis with a window', "on")
+        check_each(instances[0].definition, request.each)
+        asked = question_for(request, "") if request.each else request.question
+        question = check_question(shard, asked, instances)
+        if asked.span is not None:
+            raise Refusal(Code.BAD_QUERY, "end, from, to: a watch asks about the present", "end")
+        if not question.across:  # what can never be answered is refused here, not at every tick
+            empty = shard.template(instances[0])
+            empty.estimate(asked.query, *(empty.copy() for _ in instances[1:]))
+        if request.on == ON_CLOSE:
+            _check_closing([i.definition for i in instances], question)
         assert arrived.message is not None
         message = {**arrived.message, "id": request.id}
-        held = Watching(request.id, arrived.place, max(arrived.time, shard.registry.time), message)
+        since = max(arrived.time, shard.registry.time)
+        held = Watching(request.id, arrived.place, since, message, infore=arrived.infore)
         shard.registry.watch(asdict(held))
         return {"watch": request.id, "uid": ",".join(request.question.uids)}
 
@@ -179,8 +212,29 @@ def _told(uid: str, instance: Instance) -> dict[str, Any]:
     return {"uid": uid, **about(instance)}
 
 
-def _read_state(shard: Shard, instance: Instance, state: bytes) -> Synopsis:
-    template = shard.template(instance)
+def _check_closing(definitions: list[Definition], question: Question) -> None:
+    """Refusal if there is no moment at which all shards know that a window closed."""
+    first = definitions[0]
+    if question.across:
+        expected = "a question about one stream or data set"
+    elif first.window is None or first.window.count:
+        expected = "a synopsis with a window by time"
+    elif any((d.dataset, d.window) != (first.dataset, first.window) for d in definitions):
+        expected = "synopses of one data set with the same window"
+    elif first.window.type == SESSION and first.scope == DATASET_SCOPE:
+        expected = "sessions of a stream: those of a data set end in no shard alone"
+    else:
+        return
+    raise Refusal(Code.BAD_REQUEST, f'on="close": expected {expected}', "on")
+
+
+def _raise_attached(arrived: Arrived) -> None:
+    fault = (arrived.attached or {}).get("fault")
+    if fault is not None:
+        raise Refusal(Code(fault["code"]), fault["message"], fault["field"])
+
+
+def _read_state(template: Synopsis, state: bytes) -> Synopsis:
     try:
         synopsis = type(template).from_bytes(state)
         if synopsis.params != template.params:

@@ -35,6 +35,7 @@ def complete(definition: Definition, limits: StateLimits) -> Definition:
             "params",
         )
     _check_fields(definition, template)
+    _check_time(definition, template)
     _check_scope(definition, template)
     _check_window(definition, template, limits)
     return replace(definition, params=template.params)
@@ -56,6 +57,16 @@ def _check_fields(definition: Definition, template: Synopsis) -> None:
             Code.BAD_REQUEST,
             f"value={list(definition.values)!r}: {definition.kind} needs {needed} value field(s)",
             "value",
+        )
+
+
+def _check_time(definition: Definition, template: Synopsis) -> None:
+    if definition.time and "times" not in template.reads:
+        raise Refusal(
+            Code.BAD_REQUEST,
+            f"time={definition.time!r}: {definition.kind} does not read times; windows have a "
+            "`time` of their own",
+            "time",
         )
 
 

@@ -50,7 +50,7 @@ class Gathered:
     def told(self, question: Ask, estimate: dict[str, Any]) -> dict[str, Any]:
         """What a reply says with an estimate."""
         if "error" in estimate:
-            raise Refusal(Code.BAD_QUERY, estimate["error"], "query")
+            raise Refusal(Code.BAD_QUERY, estimate["error"], estimate["field"])
         told = {name: value for name, value in estimate.items() if value not in (None, {})}
         return {**self.fields(question.stream), **told, "value": estimate["value"]}
 

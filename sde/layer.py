@@ -64,7 +64,7 @@ class Layer:
     def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
         self.bank, self.name = bank, name
         self.reach = Reach.of(definition)
-        self.key, self.values = definition.key, definition.values
+        self.key, self.values, self.time = definition.key, definition.values, definition.time
         self.window, self.idle = definition.window, definition.idle
         self._store = store
         self.table = SlotTable(store, f"{name}.table")
@@ -77,7 +77,7 @@ class Layer:
     def _map(self) -> None:
         self._shed = self._array("shed", 1)
         if self.idle is not None:
-            self._seen = self._array("seen", self.bank.used)
+            self._quiet_since = self._array("quiet_since", self.bank.used)
 
     def remap(self) -> None:
         """Take the arrays from the store again: another process may have changed them."""
@@ -92,7 +92,7 @@ class Layer:
     @property
     def fields(self) -> set[str]:
         """The fields of tuples that are read."""
-        return {field for field in (self.key, *self.values) if field}
+        return {field for field in (self.key, *self.values, self.time) if field}
 
     # -- data -----------------------------------------------------------------------------------
 
@@ -112,6 +112,8 @@ class Layer:
         """Add each tuple to its slot, if it has one and all fields that are read."""
         items, usable = self._items(selection)
         wanted = slots >= 0
+        if self.idle is not None:
+            self._quiet_since[slots[wanted]] = 0
         added = wanted if usable is None else wanted & usable
         if added.all():
             self.bank.add(slots, items)
@@ -123,7 +125,8 @@ class Layer:
             self.bank.skip(slots[wanted & ~usable])
 
     def _items(self, selection: Selection) -> tuple[Items, NDArray[np.bool_] | None]:
-        return selection.items(self.key, self.values, type(self.bank.template).reads)
+        reads = type(self.bank.template).reads
+        return selection.items(self.key, self.values, self.time, reads)
 
     def _slots_of(self, selection: Selection, room: int, now: Now) -> NDArray[np.int32]:
         """The slot of each tuple, -1 for none."""
@@ -133,10 +136,7 @@ class Layer:
             return np.full(len(block), slot, np.int32)
         if self.reach is Reach.NAMED:
             return self.table.find(block.stream_hashes)[block.stream_of]
-        slots = self._find_or_make(block.stream_hashes, block.streams, room)
-        if self.idle is not None:
-            self._seen[slots[slots >= 0]] = now.tick
-        return slots[block.stream_of]
+        return self._find_or_make(block.stream_hashes, block.streams, room)[block.stream_of]
 
     def _find_or_make(
         self, hashes: NDArray[np.uint64], names: Texts | None, room: int
@@ -154,6 +154,8 @@ class Layer:
         if names is not None:
             self.names.put(slots, names)
         self._map()
+        if self.idle is not None:
+            self._quiet_since[slots] = 0
         return slots
 
     def _free(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
@@ -177,14 +179,24 @@ class Layer:
         self._free(*self.table.entries())
 
     def sweep(self, tick: int) -> None:
-        """Forget the streams that were idle for too long."""
+        """Forget the streams that were idle for too long.
+
+        A tuple came some time between two ticks; idleness counts from the second of them, so that
+        no stream goes before its time.
+        """
         if self.idle is None:
             return
         hashes, slots = self.table.entries()
-        seen = self._seen[slots]
-        self._seen[slots[seen == 0]] = tick  # from before the clock began to run
-        idle = (seen > 0) & (seen <= tick - self.idle)
-        self._free(hashes[idle], slots[idle])
+        since = self._quiet_since[slots]
+        self._quiet_since[slots[since == 0]] = tick
+        active = (since == 0) | (since > tick - self.idle)
+        owners = self._owners(hashes, slots)
+        gone = ~np.isin(owners, owners[active])
+        self._free(hashes[gone], slots[gone])
+
+    def _owners(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """The stream that each slot belongs to, for entries of the table."""
+        return hashes
 
     # -- questions ------------------------------------------------------------------------------
 

@@ -39,9 +39,9 @@ class Library:
 
     def save(self, about: dict[str, Any], shard: int, of: int, kept: Iterable[Kept]) -> None:
         """One shard's part of a version. Writing it twice changes nothing."""
-        folder = self._folder(about["uid"], about["version"])
+        folder = self._folder_of(about)
         self._files.create_dir(folder, recursive=True)
-        self._write(f"{folder}/{shard}-of-{of}", pack_part(kept))
+        self._write(f"{folder}/{_parts(of)[shard]}", pack_part(kept))
         if shard == 0:
             self._write(f"{folder}/{_ABOUT}", orjson.dumps({**about, "format": FORMAT, "of": of}))
 
@@ -55,7 +55,7 @@ class Library:
 
     def versions(self, uid: str | None = None) -> list[dict[str, Any]]:
         """All complete versions of a synopsis, or of all, oldest first."""
-        base = self._root if uid is None else self._folder(uid)
+        base = self._root if uid is None else f"{self._root}{_shelf(uid)}"
         found = self._files.get_file_info(
             fs.FileSelector(base, allow_not_found=True, recursive=True)
         )
@@ -65,11 +65,13 @@ class Library:
             if not path.endswith(f"/{_ABOUT}"):
                 continue
             about = self._about(path)
+            if about is None or about["of"] > len(sizes):
+                continue
             folder = path.removesuffix(f"/{_ABOUT}")
-            parts = [f"{folder}/{shard}-of-{about['of']}" for shard in range(about["of"])]
+            parts = [f"{folder}/{part}" for part in _parts(about["of"])]
             if all(part in sizes for part in parts):
                 told.append({**about, "bytes": sum(sizes[part] for part in parts)})
-        return sorted(told, key=lambda about: (about["at"], about["version"]))
+        return sorted(told, key=lambda about: (about["at"], about["number"]))
 
     def find(self, uid: str, version: str | None) -> dict[str, Any]:
         """What is known of a version, of the newest if none is named; Refusal if there is none."""
@@ -85,22 +87,45 @@ class Library:
 
     def parts(self, about: dict[str, Any]) -> Iterator[bytes]:
         """What the shards kept of a version; `read_part` tells what each holds."""
-        folder = self._folder(about["uid"], about["version"])
-        for shard in range(about["of"]):
-            with self._files.open_input_stream(f"{folder}/{shard}-of-{about['of']}") as file:
+        for part in _parts(about["of"]):
+            with self._files.open_input_stream(f"{self._folder_of(about)}/{part}") as file:
                 yield file.read()
 
-    def _about(self, path: str) -> dict[str, Any]:
-        with self._files.open_input_stream(path) as file:
-            about: dict[str, Any] = orjson.loads(file.read())
-        if about.pop("format") != FORMAT:
-            raise Refusal(Code.BAD_STATE, f"{path}: a snapshot of another format", "version")
-        return about
+    def _about(self, path: str) -> dict[str, Any] | None:
+        """What a version's file says; None if it is damaged or of another format.
 
-    def _folder(self, uid: str, version: str | None = None) -> str:
-        readable = re.sub(r"[^A-Za-z0-9_-]", "_", uid)[:60]
-        folder = f"{self._root}/{readable}-{mmh3.hash128(uid.encode()):032x}"
-        return folder if version is None else f"{folder}/{version}"
+        One such file must not hide the versions beside it.
+        """
+        with self._files.open_input_stream(path) as file:
+            data = file.read()
+        try:
+            about: dict[str, Any] = orjson.loads(data)
+            if about.pop("format") != FORMAT:
+                return None
+            definition_of(about)
+            if {type(about[n]) for n in ("at", "number", "of", "since")} != {int}:
+                return None
+            return about if path.endswith(f"{_place(about)}/{_ABOUT}") else None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
+
+    def _folder_of(self, about: dict[str, Any]) -> str:
+        return f"{self._root}{_place(about)}"
+
+
+def _shelf(uid: str) -> str:
+    """The folder of a uid, below the root."""
+    readable = re.sub(r"[^A-Za-z0-9_-]", "_", uid)[:60]
+    return f"/{readable}-{mmh3.hash128(uid.encode()):032x}"
+
+
+def _place(about: dict[str, Any]) -> str:
+    """The folder of a version, below the root."""
+    return f"{_shelf(about['uid'])}/{about['version']}"
+
+
+def _parts(of: int) -> list[str]:
+    return [f"{shard}-of-{of}" for shard in range(of)]
 
 
 def pack_part(kept: Iterable[Kept]) -> bytes:
@@ -110,13 +135,17 @@ def pack_part(kept: Iterable[Kept]) -> bytes:
         states.append(one.state)
     body = pack(states)
     head = orjson.dumps({"size": len(body), "kept": rows})
-    return pack([head, pa.Codec("lz4").compress(body, asbytes=True)])
+    whole = pack([head, pa.Codec("lz4").compress(body, asbytes=True)])
+    return pack([mmh3.hash_bytes(whole), whole])
 
 
 def read_part(part: bytes) -> list[Kept]:
     """Refusal if the bytes are not what `save` wrote."""
     try:
-        described, body = unpack(part)
+        checksum, whole = unpack(part)
+        if checksum != mmh3.hash_bytes(whole):
+            raise ValueError("its checksum is another")
+        described, body = unpack(whole)
         head = orjson.loads(described)
         if not 0 <= head["size"] <= _MOST_EXPANDED * len(body) + 64:
             raise ValueError(f"size {head['size']}")

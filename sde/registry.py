@@ -10,7 +10,7 @@ registry again. A change appends its facts, so that it costs the same however ma
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -42,25 +42,15 @@ class Instance:
         self.bank = f"{d.kind} {params}"
         self.layer = str(self.number)
         if d.stream is not None:
-            shared = [self.bank, d.dataset, d.key, d.values, d.window, self.level]
+            shared = [self.bank, d.dataset, d.key, d.values, d.window, d.time, self.level]
             self.layer = orjson.dumps(shared).decode()
 
 
-def _ignore(instance: Instance) -> None: ...
-
-
 class Registry:
-    """`opened` and `closed` are told of instances that come and go."""
-
-    def __init__(
-        self,
-        limits: StateLimits,
-        shards: int = 1,
-        opened: Callable[[Instance], object] = _ignore,
-        closed: Callable[[Instance], object] = _ignore,
-    ) -> None:
+    def __init__(self, limits: StateLimits, shards: int = 1) -> None:
         self._limits, self._shards = limits, shards
-        self._opened, self._closed = opened, closed
+        self._came: dict[int, Instance] = {}
+        self._went: list[Instance] = []
         self._next = 0
         self.instances: dict[int, Instance] = {}
         self.watches = Watches()
@@ -68,7 +58,7 @@ class Registry:
         self.watermarks: dict[str, dict[str, int]] = defaultdict(dict)  # by data set and clock
         self.expiries: dict[str, int] = {}  # when a uid is deleted
         self._of_uid: dict[str, int] = {}
-        self._of_definition: dict[bytes, int] = {}
+        self._of_definition: dict[bytes, list[int]] = {}  # numbers, the oldest first
         self._taken: dict[tuple[Any, ...], int] = {}  # (layer, stream) of named streams
         self._outcomes: dict[str, dict[str, Any]] = {}
         self._versions: dict[str, int] = {}  # snapshots taken, by uid
@@ -90,6 +80,12 @@ class Registry:
         """The facts since the last call."""
         news, self._news = self._news, []
         return news
+
+    def take_changes(self) -> tuple[list[Instance], list[Instance]]:
+        """The instances that came and those that went since the last call."""
+        came, went = list(self._came.values()), self._went
+        self._came, self._went = {}, []
+        return came, went
 
     def facts(self) -> Iterator[Fact]:
         """Facts that make this registry out of an empty one."""
@@ -116,11 +112,11 @@ class Registry:
         instance = Instance(number, Definition.from_record(definition), since, level)
         self._next = max(self._next, number + 1)
         self.instances[number] = instance
-        self._of_definition.setdefault(_signature(instance.definition), number)
+        self._of_definition.setdefault(_signature(instance.definition), []).append(number)
         if instance.definition.stream is not None:
             self._taken[_place(instance)] = number
         self._promised[instance.definition.dataset] += self._promise(instance.definition)
-        self._opened(instance)
+        self._came[number] = instance
 
     def _on_attach(self, uid: str, number: int, expires: int | None) -> None:
         self.instances[number].uids.append(uid)
@@ -138,10 +134,12 @@ class Registry:
         del self.instances[instance.number]
         self._taken.pop(_place(instance), None)
         signature = _signature(instance.definition)
-        if self._of_definition.get(signature) == instance.number:
+        self._of_definition[signature].remove(instance.number)
+        if not self._of_definition[signature]:
             del self._of_definition[signature]
         self._promised[instance.definition.dataset] -= self._promise(instance.definition)
-        self._closed(instance)
+        if self._came.pop(instance.number, None) is None:
+            self._went.append(instance)
 
     def _on_outcome(self, request_id: str, outcome: dict[str, Any]) -> None:
         self._outcomes[request_id] = outcome
@@ -190,8 +188,8 @@ class Registry:
         expires = None if request.ttl is None else since + request.ttl
         same = self._of_definition.get(_signature(definition)) if request.reuse else None
         if same is not None:
-            self._change("attach", request.uid, same, expires)
-            return self.instances[same], False
+            self._change("attach", request.uid, same[0], expires)
+            return self.instances[same[0]], False
         self._check_bytes(definition)
         number = self._next
         level = self._free_level(Instance(number, definition, since, 0))
@@ -243,9 +241,11 @@ class Registry:
         self._change("outcome", request_id, outcome)
 
     def next_version(self, uid: str) -> int:
-        version = self._versions.get(uid, 0) + 1
-        self._change("version", uid, version)
-        return version
+        """The number that a snapshot without a name gets."""
+        return self._versions.get(uid, 0) + 1
+
+    def keep_version(self, uid: str, number: int) -> None:
+        self._change("version", uid, max(number, self._versions.get(uid, 0)))
 
     def tick(self, time: int) -> None:
         self._change("tick", time)
@@ -256,6 +256,8 @@ class Registry:
             self._change("watermark", dataset, clock, time)
 
     def watch(self, held: dict[str, Any]) -> None:
+        if held["id"] in self.watches:  # a repeat, so late that its outcome was forgotten
+            return
         if len(self.watches) >= self._limits.max_watches:
             raise Refusal(
                 Code.LIMIT_EXCEEDED, f"there are {len(self.watches)} watches: the limit is reached"

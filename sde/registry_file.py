@@ -38,6 +38,7 @@ class RegistryFile:
         self._known += len(new)
         for line in new.splitlines():
             self._registry.apply(orjson.loads(line))
+        self._registry.watches.ended.clear()  # who wrote it has told of them
 
     def write(self) -> None:
         news = self._registry.take_news()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sde.block import Block
 from sde.messages.windows import ARRIVAL, Window
-from sde.times import event_times
+from sde.times import NO_TIME, event_times
 from synopses import Items, Texts
 
 _NO_TEXTS = Texts(np.empty(0, np.uint8), np.zeros(1, np.int64))
@@ -40,7 +40,9 @@ class Selection:
         block = self.block
         return block.times if block.arrivals is None else block.arrivals
 
-    def _items(self, key: str, values: tuple[str, ...], reads: frozenset[str]) -> Selected:
+    def _items(
+        self, key: str, values: tuple[str, ...], time: str, reads: frozenset[str]
+    ) -> Selected:
         """The items, and which tuples have all that is read (None: every one)."""
         block = self.block
         usable: NDArray[np.bool_] | None = None
@@ -55,11 +57,17 @@ class Selection:
                 finite = np.logical_and.reduce(finite, axis=1)
             if not finite.all():
                 usable = finite if usable is None else usable & finite
+        times = np.empty(0, np.int64)
+        if "times" in reads:
+            times = self._event_times(time, "auto") if time else block.times
+            timed = times != NO_TIME
+            if not timed.all():
+                usable = timed if usable is None else usable & timed
         items = Items(
             keys=keys,
             texts=texts,
             values=numbers,
-            times=block.times if "times" in reads else np.empty(0, np.int64),
+            times=times,
             ids=block.ids() if "ids" in reads else np.empty(0, np.uint64),
             size=len(block),
         )

@@ -53,22 +53,31 @@ class Shard:
         self._layers: dict[str, Layer] = {}
         self._users: dict[str, int] = {}  # how many instances use a bank or a layer
         self._of_dataset: dict[str, dict[str, Layer]] = {}
-        self.registry = Registry(limits, of, opened=self._open, closed=self._close)
+        self.registry = Registry(limits, of)
         self._file = RegistryFile(store, self.registry)
         self._file.read()
+        self._follow_registry()
 
     def refresh(self) -> bool:
         """Catch up with what another process did to the store; False if that needs a new shard."""
         if not self._file.only_grew:
             return False
         self._file.read()
+        self._follow_registry()
         for bank in self._banks.values():
             bank.remap()
         for layer in self._layers.values():
             layer.remap()
         return True
 
-    # -- the registry tells what comes and goes ------------------------------------------------
+    # -- the registry tells what comes and goes ----------------------------------------------------
+
+    def _follow_registry(self) -> None:
+        came, went = self.registry.take_changes()
+        for instance in went:
+            self._close(instance)
+        for instance in came:
+            self._open(instance)
 
     def _open(self, instance: Instance) -> None:
         definition = instance.definition
@@ -99,6 +108,7 @@ class Shard:
     def create(self, request: Create, time: int) -> tuple[Instance, bool]:
         """The instance and whether it is new; Refusal if the registry refuses."""
         instance, new = self.registry.create(request, time)
+        self._follow_registry()
         stream = instance.definition.stream
         if new and stream is not None and self.owns(instance.definition, stream):
             self._layers[instance.layer].begin_stream(stream_hash(stream))
@@ -110,6 +120,7 @@ class Shard:
         if instance.uids == [uid]:
             self._clear(instance)
         self.registry.delete(uid)
+        self._follow_registry()
         if instance.layer not in self._layers:
             self._store.drop(layer.name)
         if instance.bank not in self._banks:
@@ -219,26 +230,29 @@ class Shard:
         return Needs(fields, any(layer.reads_times for layer in layers), ids)
 
     def add(self, block: Block) -> None:
+        layers = self._of_dataset.get(block.dataset, {}).values()
         selection = Selection(block)
         tick, watermarks = self.registry.time, self.registry.watermarks[block.dataset]
-        for layer in self._of_dataset.get(block.dataset, {}).values():
+        free = self._free_bytes(layers)
+        for layer in layers:
             watermark = watermarks.get(layer.window.clock) if layer.window else None
-            layer.add(selection, self._room(block.dataset, layer), Now(tick, watermark))
+            live = layer.bank.live
+            layer.add(selection, self._room(layer, free), Now(tick, watermark))
+            free -= (layer.bank.live - live) * layer.bank.template.memory
 
-    def _room(self, dataset: str, layer: Layer) -> int:
-        """How many more slots a layer may take: its share of what the engine may hold."""
-        limits = self._limits
-        of_dataset = {id(x.bank): x.bank for x in self._of_dataset[dataset].values()}
-        free = min(
-            limits.max_bytes // self.of - self.bytes_held(),
-            limits.max_dataset_bytes // self.of
-            - sum(bank.bytes_held() for bank in of_dataset.values()),
+    def _free_bytes(self, layers: Iterable[Layer]) -> int:
+        """What this shard may still take for a data set: its share of what the engine may hold."""
+        of_dataset = {layer.bank.name: layer.bank for layer in layers}
+        return min(
+            self._limits.max_bytes // self.of - _bytes(self._banks.values()),
+            self._limits.max_dataset_bytes // self.of - _bytes(of_dataset.values()),
         )
-        slots = limits.max_streams // self.of * (layer.window.panes if layer.window else 1)
-        return min(slots - len(layer.table), free // max(1, layer.bank.template.memory))
 
-    def bytes_held(self) -> int:
-        return sum(bank.bytes_held() for bank in self._banks.values())
+    def _room(self, layer: Layer, free: int) -> int:
+        """How many more slots a layer may take."""
+        panes = layer.window.panes if layer.window else 1
+        slots = self._limits.max_streams // self.of * panes
+        return min(slots - len(layer.table), free // max(1, layer.bank.template.memory))
 
     def save(self) -> None:
         """Bring the store up to date."""
@@ -286,6 +300,10 @@ def stream_key(definition: Definition, stream: str | None) -> np.uint64:
         return WHOLE_STREAM
     assert stream is not None
     return stream_hash(stream)
+
+
+def _bytes(banks: Iterable[Bank]) -> int:
+    return sum(bank.bytes_held() for bank in banks)
 
 
 def _store_name(what: str, key: str) -> str:

@@ -21,6 +21,7 @@ class Watching:
     last: Any = None  # the value answered last
     holds: bool | None = None  # whether its condition held then
     due: int | None = None  # when it asks next, by the clock
+    infore: dict[str, Any] | None = None  # the request in that dialect, if it came so
 
 
 class Watches:
@@ -49,7 +50,7 @@ class Watches:
         self._by_occasion.clear()
         self._running[watching.id] = watching
         self._requests[watching.id] = request
-        for uid in request.question.uids:
+        for uid in set(request.question.uids):
             self._of_uid.setdefault(uid, []).append(watching.id)
         if request.every is not None:
             self._timed[watching.id] = request.every
@@ -58,7 +59,7 @@ class Watches:
 
     def end(self, watch: str) -> None:
         self._by_occasion.clear()
-        for uid in self._requests.pop(watch).question.uids:
+        for uid in set(self._requests.pop(watch).question.uids):
             self._of_uid[uid].remove(watch)
             if not self._of_uid[uid]:
                 del self._of_uid[uid]
@@ -94,18 +95,25 @@ class Watches:
         return self._running[watch], self._requests[watch]
 
     def changing(self) -> dict[str, list[str]]:
-        """The watches that answer on change, by the uid they ask first."""
+        """The watches that answer on change, by each uid they ask."""
         return self._by_uid(ON_CHANGE)
 
     def closing(self) -> dict[str, list[str]]:
-        """The watches that answer when a window closes, by the uid they ask first."""
+        """The watches that answer when a window closes, by each uid they ask."""
         return self._by_uid(ON_CLOSE)
 
     def _by_uid(self, on: str) -> dict[str, list[str]]:
         if on not in self._by_occasion:
             found: dict[str, list[str]] = {}
-            for watch, request in self._requests.items():
-                if request.on == on:
-                    found.setdefault(request.question.uids[0], []).append(watch)
+            for uid, watches in self._of_uid.items():
+                if these := [w for w in watches if self._answers_on(w, on)]:
+                    found[uid] = these
             self._by_occasion[on] = found
         return self._by_occasion[on]
+
+    def _answers_on(self, watch: str, on: str) -> bool:
+        return self._requests[watch].on == on and not self._requests[watch].each
+
+    def of_each(self) -> list[str]:
+        """The watches that answer for each key or stream of a batch."""
+        return [watch for watch, request in self._requests.items() if request.each]

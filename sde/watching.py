@@ -16,7 +16,7 @@ import orjson
 
 from sde.arrived import Arrived
 from sde.changing import internal
-from sde.messages import DATASET_SCOPE, Refusal, Span, Watch
+from sde.messages import DATASET_SCOPE, Definition, Refusal, Span, Watch
 from sde.messages.windows import SESSION
 from sde.partial import Partial
 from sde.questions import Said, about, ask
@@ -27,6 +27,8 @@ from sde.windows.panes import PanedLayer
 from synopses import QueryError
 
 _log = logging.getLogger(__name__)
+
+Group = list[tuple[Watching, Watch]]  # that share a partial
 
 
 class Watcher:
@@ -51,47 +53,55 @@ class Watcher:
         registry = self._shard.registry
         said = []
         for uid, watches in registry.watches.closing().items():
-            instance = registry.find(uid)
-            if instance is None or instance.definition.dataset != dataset:
-                continue
+            instance = registry.instance(uid)
             layer = self._shard.layer(instance)
-            if isinstance(layer, PanedLayer) and layer.window.clock == clock:
-                for watch in watches:
-                    said += self._closed(watch, instance, layer, before, to)
+            assert isinstance(layer, PanedLayer)
+            if (instance.definition.dataset, layer.window.clock) == (dataset, clock):
+                for group in self._groups(w for w in watches if self._asks_first(w, uid)):
+                    said += self._closed(group, instance.definition, layer, before, to)
         return said
 
+    def _asks_first(self, watch: str, uid: str) -> bool:
+        return self._shard.registry.watches.get(watch)[1].question.uids[0] == uid
+
     def _closed(
-        self, watch: str, instance: Instance, layer: PanedLayer, before: int | None, to: int
+        self,
+        group: Group,
+        definition: Definition,
+        layer: PanedLayer,
+        before: int | None,
+        to: int,
     ) -> list[Partial]:
-        watching, request = self._shard.registry.watches.get(watch)
-        stream = instance.definition.stream or request.question.stream
-        key = stream_key(instance.definition, stream)
+        key = stream_key(definition, definition.stream or group[0][1].question.stream)
         is_session = layer.window.type == SESSION
         find = layer.closing_sessions if is_session else layer.closing
         said = []
         for _, end in find(key, before, to):
             number = end if is_session else end // layer.window.slide
-            asked = replace(request.question, span=Span(end))
-            numbered = replace(watching, number=number if request.when is None else watching.number)
-            said += self._say([(numbered, replace(request, question=asked))], None)
+            said += self._say([_closes(*one, number, end) for one in group], None)
         return said
 
     # -- what -------------------------------------------------------------------------------------
 
     def answers(self, watches: Iterable[str]) -> list[Partial]:
         """Partials for watches that are due now."""
-        registry = self._shard.registry
-        groups: dict[bytes, list[tuple[Watching, Watch]]] = defaultdict(list)
-        for watch in dict.fromkeys(watches):
-            if watch in registry.watches:
-                one = registry.watches.get(watch)
-                question = one[1].question
-                groups[orjson.dumps([question.uids, question.stream])].append(one)
+        running = [w for w in dict.fromkeys(watches) if w in self._shard.registry.watches]
         return [
-            partial for group in groups.values() for partial in self._say(group, self._at(group))
+            partial
+            for group in self._groups(running)
+            for partial in self._say(group, self._at(group))
         ]
 
-    def _at(self, group: list[tuple[Watching, Watch]]) -> int | None:
+    def _groups(self, watches: Iterable[str]) -> Iterable[Group]:
+        """Watches that ask about the same part of the same synopses, together."""
+        groups: dict[bytes, Group] = defaultdict(list)
+        for watch in watches:
+            one = self._shard.registry.watches.get(watch)
+            question = one[1].question
+            groups[orjson.dumps([question.uids, question.stream])].append(one)
+        return groups.values()
+
+    def _at(self, group: Group) -> int | None:
         """The moment that all shards answer for: as far as all of them know."""
         registry = self._shard.registry
         instance = registry.instance(group[0][1].question.uids[0])
@@ -101,7 +111,7 @@ class Watcher:
         known = registry.watermarks[instance.definition.dataset].get(window.clock)
         return registry.time if known is None else known
 
-    def _say(self, group: list[tuple[Watching, Watch]], at: int | None) -> list[Partial]:
+    def _say(self, group: Group, at: int | None) -> list[Partial]:
         """One partial for all, or none where another shard answers alone."""
         question = group[0][1].question
         instances = [self._shard.registry.instance(uid) for uid in question.uids]
@@ -115,24 +125,26 @@ class Watcher:
         arrived = Arrived(place, self._shard.registry.time, None)
         return [Partial(arrived, self._shard.number, self._shard.of, self._batch, head, parts)]
 
-    def _said(self, group: list[tuple[Watching, Watch]], at: int | None) -> Said:
-        try:
-            head, parts = ask(self._shard, group[0][1].question, at)
-        except Refusal as refusal:
-            return {"fault": asdict(refusal.fault)}, []
-        except Exception as error:  # a defect must not stop every other synopsis
-            _log.exception("no answer to the watch %s", group[0][0].id)
-            return {"fault": asdict(internal(error))}, []
-        if "estimate" in head:
-            head["estimates"] = [head.pop("estimate"), *map(self._estimate, group[1:])]
-        return head, parts
-
-    def _estimate(self, one: tuple[Watching, Watch]) -> dict[str, Any]:
-        try:
-            estimate: dict[str, Any] = ask(self._shard, one[1].question, None)[0]["estimate"]
-        except QueryError as error:
-            return {"error": str(error)}
-        return estimate
+    def _said(self, group: Group, at: int | None) -> Said:
+        """States for all to be asked of, or, where one shard has it all, the estimates."""
+        told: dict[str, Any] = {}
+        estimates: list[dict[str, Any]] = []
+        for watching, request in group:
+            try:
+                head, parts = ask(self._shard, request.question, at)
+            except Refusal as refusal:
+                return {"fault": asdict(refusal.fault)}, []
+            except QueryError as error:
+                estimates.append({"error": str(error), "field": error.name})
+                continue
+            except Exception as error:  # a defect must not stop every other synopsis
+                _log.exception("no answer to the watch %s", watching.id)
+                return {"fault": asdict(internal(error))}, []
+            if "estimate" not in head:
+                return head, parts
+            estimates.append(head.pop("estimate"))
+            told = head
+        return {**told, "estimates": estimates}, []
 
     def _has_a_say(self, instances: list[Instance], stream: str | None) -> bool:
         definition = instances[0].definition
@@ -157,3 +169,9 @@ class Watcher:
             )
             for w in ended
         ]
+
+
+def _closes(watching: Watching, request: Watch, number: int, end: int) -> tuple[Watching, Watch]:
+    """A watch as it asks about the window that ends at `end`."""
+    asked = replace(request, question=replace(request.question, span=Span(end)))
+    return (watching if request.when else replace(watching, number=number)), asked

@@ -30,7 +30,7 @@ def main() -> int:
         with Engine(settings, say) as engine:
             wanted = _Wanted()
             while wanted.running:
-                engine.check()
+                engine.tend()
                 time.sleep(0.2)
             say("finishing the running batch")
         say("stopped")

@@ -95,6 +95,13 @@ class EmbeddedBroker:
             self.stop()
             FolderLock(self._folder).release()  # to be had only when the broker is gone
 
+    def ensure_running(self) -> bool:
+        """Start a broker that ended by itself, at its old address; whether that was needed."""
+        if self._guard is None or self._guard.poll() is None:
+            return False
+        self.restart()
+        return True
+
     def restart(self) -> None:
         self.stop()
         self.start()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,6 +19,7 @@ from service.clock import Clock
 from service.java import find_java
 from service.progress import ProgressLog
 from service.query import start_query, start_spark
+from service.rescale import RescaleError, RescaleNote, repartition
 from service.settings import Settings
 from service.startup_errors import StartupError
 from service.topics import TopicSpec, ensure_topics
@@ -38,6 +41,8 @@ class Engine:
         self._query: StreamingQuery | None = None
         self._progress = ProgressLog(settings.data_dir.absolute() / "logs" / "batches.jsonl")
         self._stop_file = settings.data_dir.absolute() / "stop"
+        self._note = RescaleNote(settings.data_dir)
+        self._broker: EmbeddedBroker | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -59,14 +64,15 @@ class Engine:
         self._stop_file.unlink(missing_ok=True)
         if not settings.bootstrap_servers:
             self._say("starting an embedded Kafka broker")
-            broker = self._parts.enter_context(EmbeddedBroker(settings.data_dir / "broker"))
-            settings = replace(settings, bootstrap_servers=broker.bootstrap_servers)
+            self._broker = EmbeddedBroker(settings.data_dir / "broker")
+            self._parts.enter_context(self._broker)
+            settings = replace(settings, bootstrap_servers=self._broker.bootstrap_servers)
             self.settings = settings
         ensure_topics(settings.kafka_config, _topic_specs(settings))
         self._say("starting Spark")
-        spark = start_spark(settings)
-        self._parts.callback(spark.stop)
-        self._query = start_query(spark, settings, self._stop_file)
+        self._spark = start_spark(settings)
+        self._parts.callback(self._spark.stop)
+        self._query = start_query(self._spark, settings, self._stop_file)
         self._say("warming up")
         warm_up(settings, _WARM_UP_SECONDS, self.check)
         clock = Clock(settings, lambda: self._progress.caught_up)
@@ -86,8 +92,40 @@ class Engine:
             logs = self.settings.data_dir / "logs" / "spark.log"
             raise StartupError(f"the query ended: {_reason(str(query.exception()))} (see {logs})")
 
+    def tend(self) -> None:
+        """What is to be done now and then while the engine runs; raises if it runs no more."""
+        if self._broker is not None and self._broker.ensure_running():
+            self._say("the embedded broker had ended; it runs again")
+        self.check()
+        partitions = self._note.partitions()
+        if partitions is not None:
+            self._rescale(partitions)
+
+    def _rescale(self, partitions: int) -> None:
+        self._say(f"rescaling to {partitions} partitions")
+        self._end_query()
+        failure = ""
+        try:
+            repartition(self._spark, self.settings.checkpoint, partitions)
+        except RescaleError as error:
+            failure = str(error)
+        self._query = start_query(self._spark, self.settings, self._stop_file)
+        warm_up(self.settings, _WARM_UP_SECONDS, self.check)
+        self._say(failure or f"rescaled to {partitions} partitions")
+        self._note.done(failure)
+
     def stop(self) -> None:
-        """Finish the running batch, admit no other, and stop everything."""
+        """Finish the running batch, admit no other, and stop everything.
+
+        The arena is a cache of the checkpoint: it goes too, so that a stopped engine leaves only
+        what is worth keeping.
+        """
+        self._end_query()
+        self._parts.close()
+        shutil.rmtree(self.settings.arena_folder, ignore_errors=True)
+
+    def _end_query(self) -> None:
+        """Between two batches: the running one is finished, no other is admitted."""
         query = self._query
         if query is not None and query.isActive:
             self._stop_file.touch()
@@ -95,7 +133,6 @@ class Engine:
             while query.isActive and _busy(query) and time.monotonic() < deadline:
                 time.sleep(0.05)
             query.stop()
-        self._parts.close()
         self._stop_file.unlink(missing_ok=True)
 
     def _write_address(self) -> None:
@@ -103,6 +140,7 @@ class Engine:
         address = {
             "bootstrap_servers": self.settings.bootstrap_servers,
             "topics": asdict(self.settings.topics),
+            "pid": os.getpid(),
         }
         path = self.settings.data_dir / "address.json"
         path.write_text(json.dumps(address, indent=2))
@@ -133,5 +171,6 @@ def _topic_specs(settings: Settings) -> list[TopicSpec]:
         TopicSpec(topics.union, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),
+        *(TopicSpec(name, 1, large) for name in [topics.logging] if name),
         TopicSpec(topics.commits, 1, {"cleanup.policy": "compact"}),
     ]

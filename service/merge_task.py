@@ -12,7 +12,7 @@ from service.rows import LETTERS, REPORTS, WRITTEN_ARROW, record_batch
 
 
 def merge_task(
-    site: str, output: str, dead_letters: str, union: str
+    site: str, output: str, dead_letters: str, union: str, logging: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for mapInArrow; all partials of a request meet in one call of it."""
 
@@ -20,7 +20,7 @@ def merge_task(
         from sde.framing import unpack  # in the task: planning does not need them
         from sde.messages.loop import decode_loop
         from sde.partial import Partial
-        from sde.stages.merge import Merge
+        from sde.stages.merge import Merge, Role
 
         partials: list[Partial] = []
         reports: list[Any] = []
@@ -36,9 +36,10 @@ def merge_task(
                     reports += map(decode_loop, orjson.loads(body))
                 else:
                     partials += map(Partial.from_bytes, unpack(body))
-        stage = Merge(site)
+        stage = Merge(site, has_log=bool(logging))
+        topic_of = {Role.OUTPUT: output, Role.LOOP: union, Role.LOG: logging}
         for message in (*stage.on_partials(partials), *stage.on_reports(reports)):
-            rows.append((union if message.loop else output, message.key, message.value))
+            rows.append((topic_of[message.role], message.key, message.value))
         if rows:
             yield record_batch(rows, WRITTEN_ARROW)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from service.kafka.offsets import Offsets, from_json
+
 
 class ProgressLog:
     """Call `follow` now and then; Spark remembers its last hundred batches."""
@@ -29,9 +31,12 @@ class ProgressLog:
 
 
 def _is_read(source: Any) -> bool:
-    latest = json.loads(source["latestOffset"] or "{}")
-    reached = json.loads(source["endOffset"] or "{}")
+    latest, reached = _offsets(source["latestOffset"]), _offsets(source["endOffset"])
     return all(reached.get(place, 0) >= end for place, end in latest.items())
+
+
+def _offsets(text: str | None) -> Offsets:
+    return from_json(json.loads(text)) if text else {}
 
 
 def _line(progress: Any) -> dict[str, Any]:

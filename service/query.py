@@ -117,7 +117,9 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         limits=settings.limits,
         snapshots=settings.snapshots_root,
     )
-    merge = merge_task(settings.site, topics.output, topics.dead_letters, topics.union)
+    merge = merge_task(
+        settings.site, topics.output, topics.dead_letters, topics.union, topics.logging
+    )
     # Spark asks the sources how far they are in this order: requests first, so that a question
     # sees every tuple that was sent before it.
     return (

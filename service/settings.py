@@ -26,6 +26,7 @@ class Topics:
     dead_letters: str = "sde-dead-letters"
     union: str = "sde-union"
     commits: str = "sde-commits"
+    logging: str = ""  # of INFORE's dialect: what became of requests; "": in the output topic
     data_partitions: int = 4  # of data topics the service creates
 
 

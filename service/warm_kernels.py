@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,11 @@ def main() -> int:
 def _data_path() -> None:
     """From bytes to a shard in files, as a worker does it."""
     rows = [
-        {"dataset": "d", "stream": f"s{i}", "values": {"k": i, "v": i / 7, "t": f"t{i}"}}
+        {
+            "dataset": "d",
+            "stream": f"s{i}",
+            "values": {"k": i, "v": i / 7, "t": f"t{i}", "at": "1" if i % 2 else "2023-11-14"},
+        }
         for i in range(50)
     ]
     payload = "\n".join(map(json.dumps, rows)).encode() + b"\n"
@@ -45,9 +50,23 @@ def _data_path() -> None:
     messages = Messages("t", 0, buffer, zero, one * (len(payload) - 1), zero, one)
     blocks = decode_tuples(messages, 1, Limits()).blocks
     request = {"op": "create", "dataset": "d", "kind": "count_min", "value": "v"}
+    wanted: list[dict[str, Any]] = [
+        {"key": "k", "scope": "dataset"},
+        {"key": "t", "scope": "stream"},
+        {"key": "v", "scope": "stream"},
+        {"key": "k", "window": {"size": "1m"}},
+        {"key": "k", "window": {"size": "1m", "time": "at"}},
+        {"key": "k", "window": {"size": "1m", "time": "v"}},
+        {"key": "k", "window": {"type": "session", "gap": "1m"}},
+        {"key": "k", "scope": "stream", "window": {"size": 10}},
+    ]
     arrived = [
-        Arrived(f"r-0-{n}", 0, {**request, "uid": f"{n}", "key": key, "scope": scope})
-        for n, (key, scope) in enumerate([("k", "dataset"), ("t", "stream"), ("v", "stream")])
+        Arrived(f"r-0-{n}", 0, {**request, "uid": f"{n}", **fields})
+        for n, fields in enumerate(wanted)
+    ]
+    arrived += [
+        Arrived(f"r-1-{n}", 0, {"op": "estimate", "uid": f"{n}", "query": {"key": "1"}})
+        for n in (3, 6)
     ]
     with tempfile.TemporaryDirectory() as folder:
         shard = Shard(0, 1, Arena(Path(folder)), StateLimits())

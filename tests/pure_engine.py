@@ -101,13 +101,13 @@ class PureEngine:
         merge = Merge("here")
         written = [*merge.on_partials(travelled), *merge.on_reports(reports)]
         for message in written:
-            if message.loop:
+            if message.role == "loop":
                 told = json.loads(message.value)
                 if told["op"] == "due":
                     self.due = told["at"]
                 else:
                     self.union.append(told)
-        return [json.loads(m.value) for m in written if not m.loop]
+        return [json.loads(m.value) for m in written if m.role != "loop"]
 
     def ask(self, **request):
         (reply,) = self.run([{"id": "q", **request}]).values()

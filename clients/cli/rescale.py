@@ -37,7 +37,7 @@ def rescale(partitions: int, data_dir: Path, as_json: bool) -> None:
     \b
     sde rescale --partitions 8
     """
-    if not (data_dir / "address.json").exists():
+    if not _runs(data_dir):
         become("service.rescale", ("--data-dir", str(data_dir), "--partitions", str(partitions)))
         return
     started = time.monotonic()
@@ -54,6 +54,17 @@ def rescale(partitions: int, data_dir: Path, as_json: bool) -> None:
         print_json({"partitions": partitions, "seconds": round(seconds, 3)})
     else:
         click.echo(f"{partitions} partitions after {seconds:.1f} s")
+
+
+def _runs(data_dir: Path) -> bool:
+    """Whether an engine works in this folder; one that was killed leaves its address behind."""
+    try:
+        os.kill(json.loads((data_dir / "address.json").read_text())["pid"], 0)
+    except PermissionError:
+        return True  # somebody else's process
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
 
 
 def _ask(data_dir: Path, partitions: int) -> None:

@@ -1,8 +1,8 @@
 """The dialect of INFORE's engine and of its STELAR descendant: translated in, and out again."""
 
-from sde.infore.continuous import watch_of
 from sde.infore.envelope import is_infore, reply_key
 from sde.infore.logs import belongs_in_log, logging_message
+from sde.infore.native import native_messages
 from sde.infore.replies import answer_of
 from sde.infore.requests import translate
 
@@ -11,7 +11,7 @@ __all__ = [
     "belongs_in_log",
     "is_infore",
     "logging_message",
+    "native_messages",
     "reply_key",
     "translate",
-    "watch_of",
 ]

@@ -242,5 +242,4 @@ _NOT_HERE = {
 
 def _timed(time: str, **fields: Any) -> Definition:
     """A definition of scope `stream` whose tuples tell their time in a field of their own."""
-    named: dict[str, Any] = {"time": time} if "time" in Definition.__dataclass_fields__ else {}
-    return Definition(scope=STREAM_SCOPE, **fields, **named)
+    return Definition(scope=STREAM_SCOPE, time=time, **fields)

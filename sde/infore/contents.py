@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sde.infore.envelope import reply_key, whole
+from sde.infore.versions import shown_version
 
 Message = dict[str, Any]
 
@@ -29,9 +30,8 @@ _CHAIN_SAMPLER = 10
 
 def content_of(message: Message, native: Message) -> Any:
     """`estimation` of an answer, `content` of a log message."""
-    uid = reply_key(message)
     value: Any = native.get("value")
-    kind = native.get("kind", "")
+    named = f"{_of_type(native)} with UID: {reply_key(message)}"
     if "ended" in native:
         return None
     match native.get("op"):
@@ -40,13 +40,14 @@ def content_of(message: Message, native: Message) -> Any:
         case "watch" if "number" in native:
             return _estimation(message, native)
         case "create" | "watch":
-            return f"Maintaining synopsis of type {_type(kind)} with UID: {uid}"
+            return f"Maintaining synopsis{named}"
         case "delete":
-            return f"Deleted synopsis of type {_type(kind)} with UID: {uid}"
+            return f"Deleted synopsis{named}"
         case "snapshot":
-            return f"Snapshot of synopsis with UID: {uid} Version: v{value}"
+            return f"Snapshot of synopsis{named} Version: v{shown_version(value)}"
         case "restore":
-            return _restored(message, value)
+            loaded = f"Loaded snapshot of synopsis{named} Version: v{shown_version(value)}"
+            return loaded + _as_another(message, native)
         case "snapshots":
             return _versions(value)
         case "list":
@@ -57,6 +58,10 @@ def content_of(message: Message, native: Message) -> Any:
 
 def _type(kind: str) -> str:
     return _CLASSES.get(kind, kind)
+
+
+def _of_type(native: Message) -> str:
+    return f" of type {_type(native['kind'])}" if "kind" in native else ""
 
 
 def _estimation(message: Message, native: Message) -> Any:
@@ -82,16 +87,16 @@ def _position(value: Message, ship: Any) -> Message:
     }
 
 
-def _restored(message: Message, version: Any) -> str:
-    told = f"Loaded snapshot of synopsis with UID: {reply_key(message)} Version: v{version}"
-    given = message.get("param")
-    is_new = whole(message.get("requestID")) == 202 and isinstance(given, list) and len(given) > 1
-    return f"{told} as UID: {whole(given[1])}" if is_new and given else told
+def _as_another(message: Message, native: Message) -> str:
+    new = native.get("uid")
+    return "" if new in (None, reply_key(message)) else f" as UID: {new}"
 
 
 def _versions(snapshots: list[Message]) -> str:
     """The names that its files had, newest first, in one text."""
-    names = [f"syn_{s['uid']}_{s['dataset']}_v{s['version']}" for s in reversed(snapshots)]
+    names = [
+        f"syn_{s['uid']}_{s['dataset']}_v{shown_version(s['version'])}" for s in reversed(snapshots)
+    ]
     return f"[{', '.join(names)}]"
 
 

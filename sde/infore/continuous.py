@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sde.infore.adds import definition_of
-from sde.infore.envelope import Envelope
-from sde.infore.params import Params
-from sde.messages import ON_CHANGE, Ask, Watch
-
-CHANGED = "changed"  # ask the question for each key, or each stream, that changed
+from sde.messages import EACH_KEY, EACH_STREAM, ON_CHANGE, STREAM_SCOPE, Ask, Create, Watch
 
 _OF_EACH = {
     "count_min": "frequency",
@@ -34,15 +29,11 @@ _OF_ALL: dict[str, dict[str, Any]] = {
 }
 
 
-def watch_of(message: dict[str, Any], place: str) -> Watch:
-    """The watch that a continuous add begins; it follows from the message alone."""
-    envelope = Envelope(message)
-    kind = definition_of(envelope, Params(message)).kind
-    watch, uids = f"{place}+watch", (envelope.uid,)
+def watch_of(create: Create) -> Watch:
+    """The watch that a continuous add begins beside its synopsis."""
+    kind, watch = create.definition.kind, f"{create.id}+watch"
+    query, each = dict(_OF_ALL.get(kind, {})), ""
     if kind in _OF_EACH:
-        question = Ask(watch, uids, {"type": _OF_EACH[kind]})
-        named: dict[str, Any] = {"keys": CHANGED}
-    else:
-        question, named = Ask(watch, uids, dict(_OF_ALL[kind])), {}
-    known = {name: value for name, value in named.items() if name in Watch.__dataclass_fields__}
-    return Watch(watch, question, on=ON_CHANGE, **known)
+        query = {"type": _OF_EACH[kind]}
+        each = EACH_STREAM if create.definition.scope == STREAM_SCOPE else EACH_KEY
+    return Watch(watch, Ask(watch, (create.uid,), query), on=ON_CHANGE, each=each)

@@ -11,6 +11,7 @@ from sde.infore.continuous import watch_of
 from sde.infore.envelope import ANY_DATASET, LARGEST_UID, SMALLEST_UID, Envelope
 from sde.infore.estimates import join_of, may_be_estimate, question_of
 from sde.infore.params import Params
+from sde.infore.versions import native_version
 from sde.messages import (
     Code,
     Create,
@@ -23,7 +24,6 @@ from sde.messages import (
     Snapshot,
     Snapshots,
 )
-from sde.messages.native import VERSION_FORM
 
 ESTIMATE, CONTINUOUS_ADD, JOIN, CREDENTIALS = 3, 5, 6, 101
 ESTIMATES = (ESTIMATE, JOIN)
@@ -100,7 +100,7 @@ def _add(asked: _Asked) -> list[Request]:
         return [_add_again(asked, held)]
     create = Create(asked.place, asked.uid, asked.added())
     if asked.envelope.request_id == CONTINUOUS_ADD:
-        return [create, watch_of(asked.message, asked.place)]
+        return [create, watch_of(create)]
     return [create]
 
 
@@ -153,31 +153,24 @@ def _join(asked: _Asked) -> list[Request]:
 
 
 def _snapshot(asked: _Asked) -> list[Request]:
-    asked.need_held(asked.uid)
     return [Snapshot(asked.place, asked.uid)]
 
 
 def _restore_latest(asked: _Asked) -> list[Request]:
-    asked.held(asked.uid)
     return [Restore(asked.place, asked.uid)]
 
 
 def _restore(asked: _Asked) -> list[Request]:
-    asked.held(asked.uid)
     return [Restore(asked.place, asked.uid, _version(asked))]
 
 
 def _restore_as(asked: _Asked) -> list[Request]:
-    asked.held(asked.uid)
     new = _uid_at(Params(asked.message), 1)
     return [Restore(asked.place, asked.uid, _version(asked), new)]
 
 
 def _list_snapshots(asked: _Asked) -> list[Request]:
-    uid = asked.envelope.uid_or_none
-    if uid is not None:
-        asked.held(uid)
-    return [Snapshots(asked.place, uid)]
+    return [Snapshots(asked.place, asked.envelope.uid_or_none)]
 
 
 def _list(asked: _Asked) -> list[Request]:
@@ -196,10 +189,8 @@ def _uid_at(p: Params, place: int) -> str:
 
 def _version(asked: _Asked) -> str:
     p = Params(asked.message)
-    version = p.key(0, "the version of a snapshot")
-    if not VERSION_FORM.fullmatch(version):
-        p.refuse(0, "the version of a snapshot")
-    return version
+    expected = "the version of a snapshot, a whole number of at least 0"
+    return native_version(p.whole(0, expected, 0, 2**31 - 1))
 
 
 _READERS: dict[int, Callable[[_Asked], list[Request]]] = {

@@ -6,6 +6,8 @@ from sde.messages.native import OPS, decode_request
 from sde.messages.replies import answer, dead_letter, refusal, unreadable, watch_answer
 from sde.messages.requests import (
     DATASET_SCOPE,
+    EACH_KEY,
+    EACH_STREAM,
     ON_CHANGE,
     ON_CLOSE,
     STREAM_SCOPE,
@@ -28,6 +30,8 @@ from sde.messages.windows import Span, Window
 
 __all__ = [
     "DATASET_SCOPE",
+    "EACH_KEY",
+    "EACH_STREAM",
     "ON_CHANGE",
     "ON_CLOSE",
     "OPS",

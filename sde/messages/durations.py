@@ -26,10 +26,10 @@ def milliseconds(text: object) -> int | None:
 def as_text(duration: int) -> str:
     """The shortest form of a duration.
 
-    >>> [as_text(ms) for ms in (30_000, 90_000, 3_600_000, 1_234)]
-    ['30s', '90s', '1h', '1234ms']
+    >>> [as_text(ms) for ms in (30_000, 90_000, 3_600_000, 1_234, 0)]
+    ['30s', '90s', '1h', '1234ms', '0s']
     """
     for unit in ("d", "h", "m", "s"):
-        if duration % _UNITS[unit] == 0:
+        if duration % _UNITS[unit] == 0 and (duration or unit == "s"):
             return f"{duration // _UNITS[unit]}{unit}"
     return f"{duration}ms"

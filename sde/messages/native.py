@@ -13,6 +13,8 @@ from typing import Any
 from sde.messages.faults import Code
 from sde.messages.fields import Fields
 from sde.messages.requests import (
+    EACH_KEY,
+    EACH_STREAM,
     ON_CHANGE,
     ON_CLOSE,
     Ask,
@@ -48,6 +50,7 @@ def decode_create(fields: Fields, request_id: str) -> Create:
         scope=scope,
         stream=stream,
         window=read_window(fields, "window"),
+        time=fields.text("time", default=""),
         idle=fields.duration("idle") if fields.has("idle") else None,
     )
     ttl = fields.duration("ttl") if fields.has("ttl") else None
@@ -115,7 +118,10 @@ def decode_watch(fields: Fields, request_id: str) -> Watch:
         fields.refuse("every", 'a duration, or "on": "change" or "close" in its place')
     on = fields.choice("on", (ON_CHANGE, ON_CLOSE))
     threshold, relative = _threshold(fields) if on == ON_CHANGE else (0.0, False)
-    return Watch(request_id, question, None, on, threshold, relative, when)
+    each = fields.choice("each", ("", EACH_KEY, EACH_STREAM))
+    if each and (on != ON_CHANGE or threshold or when):
+        fields.refuse("each", 'only "on": "change" beside it, without threshold or condition')
+    return Watch(request_id, question, None, on, threshold, relative, when, each)
 
 
 def decode_unwatch(fields: Fields, request_id: str) -> Unwatch:

@@ -29,7 +29,7 @@ def unreadable(place: str, fault: Fault, batch: int, site: str) -> dict[str, Any
 
 def watch_answer(watch: str, number: int) -> dict[str, Any]:
     """How an answer of a watch begins; a repeat has the same number."""
-    return {"id": f"{watch}/{number}", "request": watch, "op": "watch", "number": number}
+    return {"id": f"{watch}#{number}", "request": watch, "op": "watch", "number": number}
 
 
 def _head(request: Request, batch: int) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class Definition:
     scope: str = DATASET_SCOPE  # or STREAM_SCOPE
     stream: str | None = None  # with STREAM_SCOPE: only this stream
     window: Window | None = None
+    time: str = ""  # the field that tells when a tuple happened; "": the tuple's own time
     idle: int | None = None  # ms without a tuple after which a stream is forgotten
 
     def as_json(self) -> dict[str, Any]:
@@ -37,6 +38,7 @@ class Definition:
             **({"value": value} if self.values else {}),
             "scope": scope,
             **({"window": self.window.as_json()} if self.window else {}),
+            **({"time": self.time} if self.time else {}),
             **({"idle": as_text(self.idle)} if self.idle else {}),
         }
 
@@ -157,9 +159,11 @@ class Watch:
     threshold: float = 0.0  # with ON_CHANGE: by how much the value must differ from the last
     relative: bool = False  # ... as a share of the last
     when: tuple[str, float] | None = None  # (">=", 1000): answer when that becomes true or false
+    each: str = ""  # EACH_KEY or EACH_STREAM: one answer for each that had tuples in a batch
 
 
 ON_CLOSE, ON_CHANGE = "close", "change"
+EACH_KEY, EACH_STREAM = "key", "stream"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ import orjson
 
 from sde.arrived import Arrived
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
+from sde.infore import is_infore, translate
 from sde.library import Library
-from sde.messages import Code, Fault, Refusal, Restore, Snapshots, decode_request
+from sde.messages import Code, Fault, Refusal, Request, Restore, Snapshots, decode_request
 from sde.messages.loop import Due, decode_loop
 
 
@@ -61,7 +62,7 @@ class Ingest:
     def _attach(self, arrived: Arrived) -> Arrived:
         """Look up here, in one place, what shards must see alike: which snapshots there are."""
         try:
-            request = decode_request(arrived.message or {}, arrived.place)
+            request = _request(arrived)
         except Refusal:
             return arrived
         if not isinstance(request, Restore | Snapshots):
@@ -79,6 +80,15 @@ class Ingest:
         except OSError as error:
             fault = Fault(Code.INTERNAL, f"the snapshots cannot be read: {error}"[:300])
             return replace(arrived, attached={"fault": asdict(fault)})
+
+
+def _request(arrived: Arrived) -> Request | None:
+    """What is asked for, as far as that can be told without knowing what runs."""
+    message = arrived.message or {}
+    if not is_infore(message):
+        return decode_request(message, arrived.place)
+    records = translate(message, arrived.place, lambda uid: None)
+    return records[0] if records else None
 
 
 def _told(about: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ reading request. Watches that are due are answered last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,12 +20,15 @@ from sde.answering import READS, decoded, refused, say
 from sde.arrived import Arrived
 from sde.block import Block
 from sde.changing import CHANGES, Changes
+from sde.each import EachWatcher
 from sde.framing import pack, unpack
+from sde.infore import is_infore, native_messages
 from sde.library import Library
-from sde.messages import Create, Delete, Fault, Refusal, Unwatch, Watch
+from sde.messages import Create, Definition, Delete, Fault, Refusal, Unwatch, Watch
 from sde.messages.loop import Again, Answered, Due, Loop, Progress, Tick, decode_loop
 from sde.messages.windows import ARRIVAL
 from sde.partial import Partial
+from sde.questions import Said
 from sde.shard import Shard
 from sde.watching import Watcher
 
@@ -57,6 +60,7 @@ class Maintain:
         for one in [*again, *(a for a in arrived if not a.loop)]:
             self._on_request(one, blocks)
         self._add(blocks)
+        self._partials += EachWatcher(shard, self._batch).answers(blocks)
         self._partials += self._watcher.answers(self._due)
         self._partials += self._watcher.ended()
         self._report({block.dataset for block in blocks})
@@ -100,21 +104,46 @@ class Maintain:
     # -- requests --------------------------------------------------------------------------------
 
     def _on_request(self, one: Arrived, blocks: Sequence[Block]) -> None:
+        """One partial for a request, also if it means several things to be done."""
+        head: dict[str, Any] = {"ok": {}}  # nothing to be done: acknowledged
+        parts: list[bytes] = []
+        last = one
+        for meant in self._meant(one):
+            last = meant
+            head, parts = self._carry_out(meant, blocks)
+            if "fault" in head:
+                break
+        shard = self._shard
+        self._partials.append(Partial(last, shard.number, shard.of, self._batch, head, parts))
+
+    def _meant(self, one: Arrived) -> Iterator[Arrived]:
+        """What a request asks for, in the native dialect."""
+        message = one.message
+        if message is None or not is_infore(message):
+            yield one
+            return
+        try:
+            for native in native_messages(message, one.place, self._running):
+                yield replace(one, message=native, infore=message)
+        except Refusal as refusal:
+            yield replace(one, message=None, infore=message, fault=refusal.fault)
+
+    def _running(self, uid: str) -> Definition | None:
+        found = self._shard.registry.find(uid)
+        return found.definition if found else None
+
+    def _carry_out(self, one: Arrived, blocks: Sequence[Block]) -> Said:
         request = decoded(one)
         if not isinstance(request, (*_NEEDS_NO_DATA, Fault)):
             self._add(blocks)
         if isinstance(request, Fault):
-            head, parts = refused(request)
-        elif isinstance(request, READS):
-            head, parts = say(self._shard, request, one)
-        else:
-            assert isinstance(request, CHANGES)
-            head, logged = self._changes.carry_out(request, one)
-            parts = []
-            (self._before if self._kept is None else self._after).append(logged)
-        self._partials.append(
-            Partial(one, self._shard.number, self._shard.of, self._batch, head, parts)
-        )
+            return refused(request)
+        if isinstance(request, READS):
+            return say(self._shard, request, one)
+        assert isinstance(request, CHANGES)
+        head, logged = self._changes.carry_out(request, one)
+        (self._before if self._kept is None else self._after).append(logged)
+        return head, []
 
     # -- data ------------------------------------------------------------------------------------
 

@@ -10,17 +10,21 @@ is refused with a fault instead of being answered wrongly.
 from __future__ import annotations
 
 import base64
+import enum
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import orjson
 
 from sde.changing import internal
 from sde.deciding import decide
+from sde.each import MOST, question_for
 from sde.gathered import Gathered, WindowsDiffer
+from sde.infore import answer_of, belongs_in_log, is_infore, logging_message, reply_key
 from sde.messages import (
     Ask,
     Code,
@@ -48,22 +52,32 @@ _log = logging.getLogger(__name__)
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
+class Role(enum.StrEnum):
+    """What a topic is for."""
+
+    OUTPUT = "output"
+    LOOP = "loop"
+    LOG = "log"  # replies to INFORE's requests that are no estimates, where there is such a topic
+
+
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message to be written: a reply, whose key is the uid, or one to the loop."""
+    """A message to be written; the key of a reply is the uid."""
 
     key: str
     value: bytes
-    loop: bool = False
+    role: Role = Role.OUTPUT
 
     @classmethod
     def to_loop(cls, message: Loop) -> Outgoing:
-        return cls("", orjson.dumps(loop_json(message), option=_JSON), loop=True)
+        return cls("", orjson.dumps(loop_json(message), option=_JSON), Role.LOOP)
 
 
 class Merge:
-    def __init__(self, site: str) -> None:
-        self._site = site
+    """`has_log`: there is a topic for INFORE's log."""
+
+    def __init__(self, site: str, has_log: bool = False) -> None:
+        self._site, self._has_log = site, has_log
 
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
@@ -74,6 +88,8 @@ class Merge:
             same.sort(key=lambda p: p.shard)
             if "watches" in same[0].head:
                 yield from self._watch_answers(same)
+            elif "each" in same[0].head:
+                yield from self._each_answers(same)
             elif "ended" in same[0].head:
                 yield self._ended(same[0])
             else:
@@ -103,6 +119,9 @@ class Merge:
             if arrived.fault is not None:
                 raise Refusal(arrived.fault.code, arrived.fault.message, arrived.fault.field)
             assert arrived.message is not None
+            if is_infore(arrived.message):  # nothing was to be done
+                acknowledged = {"status": "ok", "op": None}
+                return self._written(acknowledged, "", arrived.message, arrived.time)
             request = decode_request(arrived.message, arrived.place)
         except Refusal as refused:
             return self._unreadable(first, refused.fault)
@@ -118,13 +137,27 @@ class Merge:
         else:
             reply = answer(request, first.batch, self._site, **fields)
         uid = getattr(request, "uid", None) or ",".join(getattr(request, "uids", ()))
-        return Outgoing(uid, orjson.dumps({"uid": uid or None, **reply}, option=_JSON))
+        return self._written({"uid": uid or None, **reply}, uid, arrived.infore, arrived.time)
+
+    def _written(
+        self, reply: dict[str, Any], key: str, infore: dict[str, Any] | None, time: int
+    ) -> Outgoing:
+        """A reply in the dialect of its request, which came at `time`."""
+        if infore is None:
+            return Outgoing(key, orjson.dumps(reply, option=_JSON))
+        role = Role.OUTPUT
+        if self._has_log and belongs_in_log(infore, reply):
+            role, reply = Role.LOG, logging_message(infore, reply, time)
+        else:
+            reply = answer_of(infore, reply)
+        return Outgoing(reply_key(infore), orjson.dumps(reply, option=_JSON), role)
 
     def _unreadable(self, first: Partial, fault: Fault) -> Outgoing:
         """Something that is no request still gets a reply, under its id if it has one."""
         given = (first.arrived.message or {}).get("id")
         name = given if isinstance(given, str) and given else first.arrived.place
-        return Outgoing("", orjson.dumps(unreadable(name, fault, first.batch, self._site)))
+        reply = unreadable(name, fault, first.batch, self._site)
+        return self._written(reply, "", first.arrived.infore, first.arrived.time)
 
     def _fields(self, request: Request, partials: list[Partial]) -> dict[str, Any]:
         first = partials[0]
@@ -196,7 +229,35 @@ class Merge:
     ) -> Outgoing:
         uid = ",".join(request.question.uids)
         reply = {"uid": uid, **watch_answer(watching.id, number), **fields}
-        return Outgoing(uid, orjson.dumps(reply, option=_JSON))
+        return self._written(reply, uid, watching.infore, watching.since)
+
+    def _each_answers(self, partials: list[Partial]) -> Iterator[Outgoing]:
+        """One answer for each key or stream that any shard names."""
+        watching = Watching(**partials[0].head["watch"])
+        request = decode_request(watching.message, watching.place)
+        assert isinstance(request, Watch)
+        gathered = Gathered(partials, None)
+        about = {"batch": partials[0].batch, "site": self._site}
+        told = {
+            item: estimate
+            for p in partials
+            for item, estimate in zip(
+                p.head["each"], p.head.get("estimates", repeat(None)), strict=False
+            )
+        }
+        first = partials[0].batch * MOST
+        for number, (item, estimate) in enumerate(sorted(told.items()), first + 1):
+            question = question_for(request, item)
+            fields = {"status": "ok", "key": item, **about}
+            try:
+                fields |= (
+                    gathered.estimate(question)
+                    if estimate is None
+                    else gathered.told(question, estimate)
+                )
+            except Refusal as refused:
+                fields = refused.fault.as_json()
+            yield self._say(request, watching, number, fields)
 
     def _ended(self, partial: Partial) -> Outgoing:
         watching = Watching(**partial.head["ended"])

@@ -15,7 +15,7 @@ from clients.cli import main, rescale
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    (tmp_path / "address.json").write_text("{}")
+    (tmp_path / "address.json").write_text(json.dumps({"pid": os.getpid()}))
     return tmp_path
 
 

@@ -88,6 +88,7 @@ PROGRAMS = {
             key="",
             values=("price",),
             scope="stream",
+            time="time",
         ),
         (1, 3, 4, 5, 6, 7),
         ["0.9"],
@@ -103,6 +104,7 @@ PROGRAMS = {
             key="",
             values=("price",),
             scope="stream",
+            time="time",
         ),
         (1, 3, 4, 5, 6, 7),
         [0.9],
@@ -180,6 +182,7 @@ PROGRAMS = {
             key="",
             values=("lat", "lon", "course", "speed"),
             scope="stream",
+            time="t",
         ),
         (3, 4, 5, 6),
         ["228037600"],
@@ -237,3 +240,12 @@ def request(request_id, synopsis_id=1, **more):
         "noOfP": 4,
         **more,
     }
+
+
+def none_runs(uid):
+    return None
+
+
+def runs(definition):
+    """Only our uid does."""
+    return lambda uid: definition if uid == str(UID) else None

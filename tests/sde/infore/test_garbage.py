@@ -5,8 +5,15 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sde.infore import answer_of, belongs_in_log, logging_message, reply_key, translate, watch_of
-from sde.messages import Code, Fault, Refusal, Watch
+from sde.infore import (
+    answer_of,
+    belongs_in_log,
+    logging_message,
+    native_messages,
+    reply_key,
+    translate,
+)
+from sde.messages import Code, Fault, Refusal, decode_request
 from tests.sde.infore.old_programs import PROGRAMS
 
 SCALARS = st.one_of(
@@ -72,8 +79,9 @@ def test_any_request_is_translated_or_refused_with_a_reason(message, running):
         assert 0 < len(found.message) < 1000
     for record in found if isinstance(found, list) else []:
         assert record.id.startswith("requests-0-17")
-        if isinstance(record, Watch):
-            assert watch_of(message, "requests-0-17") == record
+    if isinstance(found, list):
+        again = native_messages(message, "requests-0-17", lambda uid: running)
+        assert [decode_request(one, "elsewhere") for one in again] == found
 
 
 @settings(max_examples=300, deadline=None)

@@ -167,8 +167,8 @@ def test_the_end_of_continuous_answers_is_told():
 # -- acknowledgements, lists, snapshots -----------------------------------------------------------
 
 VERSIONS = [
-    {"uid": "1110", "version": "0", "dataset": "Forex", "kind": "ams", "at": 1, "bytes": 9},
-    {"uid": "1110", "version": "1", "dataset": "Forex", "kind": "ams", "at": 2, "bytes": 9},
+    {"uid": "1110", "version": "1", "dataset": "Forex", "kind": "ams", "at": 1, "bytes": 9},
+    {"uid": "1110", "version": "2", "dataset": "Forex", "kind": "ams", "at": 2, "bytes": 9},
 ]
 SYNOPSES = [
     {"uid": "1110", "dataset": "Forex", "kind": "count_min", "tuples": 3},
@@ -178,17 +178,18 @@ SYNOPSES = [
 DONE = [
     (1, native("create", kind="ams"), "Maintaining synopsis of type AMSsynopsis with UID: 1110"),
     (4, native("create", kind="bloom"), "Maintaining synopsis of type Bloomfilter with UID: 1110"),
-    (5, native("watch", kind="fm"), "Maintaining synopsis of type fm with UID: 1110"),
+    (5, native("watch"), "Maintaining synopsis with UID: 1110"),
+    (5, native("create", kind="fm"), "Maintaining synopsis of type fm with UID: 1110"),
     (7, native("create", kind="lsh"), "Maintaining synopsis of type LSHsynopsis with UID: 1110"),
     (2, native("delete", kind="ams"), "Deleted synopsis of type AMSsynopsis with UID: 1110"),
-    (100, native("snapshot", "0"), "Snapshot of synopsis with UID: 1110 Version: v0"),
+    (100, native("snapshot", "1"), "Snapshot of synopsis with UID: 1110 Version: v0"),
     (101, native(None), "Acknowledged"),
-    (200, native("restore", "4"), "Loaded snapshot of synopsis with UID: 1110 Version: v4"),
-    (201, native("restore", "0"), "Loaded snapshot of synopsis with UID: 1110 Version: v0"),
+    (200, native("restore", "5"), "Loaded snapshot of synopsis with UID: 1110 Version: v4"),
+    (201, native("restore", "1"), "Loaded snapshot of synopsis with UID: 1110 Version: v0"),
     (
         202,
-        native("restore", "0"),
-        "Loaded snapshot of synopsis with UID: 1110 Version: v0 as UID: 95000",
+        native("restore", "1", uid="95000", kind="ams"),
+        "Loaded snapshot of synopsis of type AMSsynopsis with UID: 1110 Version: v0 as UID: 95000",
     ),
     (301, native("snapshots", VERSIONS), "[syn_1110_Forex_v1, syn_1110_Forex_v0]"),
     (301, native("snapshots", []), "[]"),
