@@ -24,6 +24,9 @@ from synopses import Items, Synopsis, Texts
 
 WHOLE_STREAM = np.uint64(0)  # what stands for the stream in a layer for a whole data set
 
+_NAME_BYTES = 16  # where the name of a stream starts and how long it is
+_QUIET_BYTES = 8
+
 
 class Reach(enum.StrEnum):
     """Which streams of the data set a layer summarises."""
@@ -225,7 +228,17 @@ class Layer:
     def _own_bytes(self, slots: int) -> int:
         """What the layer itself takes for some of its slots."""
         share = slots / max(1, len(self.table))
-        return round(share * (self.table.bytes_held + self.names.bytes_held))
+        return slots * self._slot_bytes + round(share * self._index_bytes)
+
+    @property
+    def _slot_bytes(self) -> int:
+        """Of the layer's arrays that have a row for each slot."""
+        name = _NAME_BYTES if self.reach is Reach.EACH else 0
+        return name + (_QUIET_BYTES if self.idle is not None else 0)
+
+    @property
+    def _index_bytes(self) -> int:
+        return self.table.bytes_held + self.names.bytes_held
 
     # -- exchange -------------------------------------------------------------------------------
 

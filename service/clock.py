@@ -16,6 +16,8 @@ from collections.abc import Callable
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from sde.messages import Refusal
+from sde.messages.loop import Due, Tick, decode_loop, loop_json
 from service.kafka.config import consumer_config
 from service.settings import Settings
 
@@ -31,8 +33,8 @@ class Clock:
     engine runs changes nothing.
     """
 
-    def __init__(self, settings: Settings, caught_up: Callable[[], bool]) -> None:
-        self._settings, self._caught_up = settings, caught_up
+    def __init__(self, settings: Settings, checkpoint: str, caught_up: Callable[[], bool]) -> None:
+        self._settings, self._checkpoint, self._caught_up = settings, checkpoint, caught_up
         self._began = time.time() - time.monotonic()
         self._due: int | None = self._now()  # whether anything is waiting is not known yet
         self._stopping = threading.Event()
@@ -58,8 +60,8 @@ class Clock:
             while not self._stopping.is_set():
                 self._listen(consumer)
                 if self._due is not None and self._due <= self._now():
-                    tick = {"op": "tick", "time": self._now(), "caught_up": self._caught_up()}
-                    producer.produce(topic, json.dumps(tick))
+                    tick = Tick(self._now(), self._caught_up())
+                    producer.produce(topic, json.dumps(loop_json(tick, self._checkpoint)))
                     producer.poll(0)
                     self._due = self._now() + round(_SILENCE_SECONDS * 1000)
             producer.flush(5)
@@ -80,9 +82,8 @@ class Clock:
         if message is None or message.error() is not None:
             return
         try:
-            told = json.loads(message.value() or b"")
-        except ValueError:
+            told = decode_loop(json.loads(message.value() or b""), self._checkpoint)
+        except (ValueError, TypeError, AttributeError, Refusal):
             return
-        if isinstance(told, dict) and told.get("op") == "due":
-            at = told.get("at")
-            self._due = at if isinstance(at, int) else None
+        if isinstance(told, Due):
+            self._due = told.at

@@ -18,7 +18,7 @@ from service.broker import EmbeddedBroker
 from service.clock import Clock
 from service.java import find_java
 from service.progress import ProgressLog
-from service.query import start_query, start_spark
+from service.query import checkpoint_name, start_query, start_spark
 from service.rescale import RescaleError, RescaleNote, repartition
 from service.settings import Settings
 from service.startup_errors import StartupError
@@ -75,7 +75,7 @@ class Engine:
         self._query = start_query(self._spark, settings, self._stop_file)
         self._say("warming up")
         warm_up(settings, _WARM_UP_SECONDS, self.check)
-        clock = Clock(settings, lambda: self._progress.caught_up)
+        clock = Clock(settings, checkpoint_name(settings), lambda: self._progress.caught_up)
         clock.start()
         self._parts.callback(clock.stop)
         self._write_address()

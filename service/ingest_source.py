@@ -8,7 +8,7 @@ behind a million tuples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import orjson
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
 
 class _IngestReader(KafkaReader):
-    def __init__(self, options: ReaderOptions, shards: int, union: str, snapshots: str) -> None:
+    def __init__(self, options: ReaderOptions, given: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._shards, self._union, self._snapshots = shards, union, snapshots
+        self._shards = int(given["shards"])
+        self._union, self._snapshots = given["union"], given["snapshots"]
+        self._checkpoint = given["checkpoint"]
 
     def _ingest(self) -> Ingest:
         """Imported here: the processes that only plan do not need it."""
@@ -47,7 +49,7 @@ class _IngestReader(KafkaReader):
         from sde.library import Library
         from sde.stages.ingest import Ingest
 
-        return Ingest(self._shards, Limits(), Library(self._snapshots))
+        return Ingest(self._shards, Limits(), Library(self._snapshots), self._checkpoint)
 
     def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:
         """Dead letters go through one shard, which counts them."""
@@ -95,7 +97,8 @@ class RequestReader(_IngestReader):
 
 
 class _IngestSource(DataSource):
-    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic) and `snapshots`."""
+    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic), `snapshots` and
+    `checkpoint` (its name)."""
 
     reader_class: type[_IngestReader]
 
@@ -104,9 +107,7 @@ class _IngestSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         options = ReaderOptions.from_json(self.options["reader"])
-        return self.reader_class(
-            options, int(self.options["shards"]), self.options["union"], self.options["snapshots"]
-        )
+        return self.reader_class(options, dict(self.options))
 
 
 class TupleSource(_IngestSource):

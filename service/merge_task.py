@@ -9,10 +9,11 @@ import orjson
 import pyarrow as pa
 
 from service.rows import LETTERS, REPORTS, WRITTEN_ARROW, record_batch
+from service.settings import Topics
 
 
 def merge_task(
-    site: str, output: str, dead_letters: str, union: str, logging: str
+    site: str, topics: Topics, checkpoint: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for mapInArrow; all partials of a request meet in one call of it."""
 
@@ -30,14 +31,15 @@ def merge_task(
             for kind, body in zip(what, bodies, strict=True):
                 if kind == LETTERS:
                     rows += [
-                        (dead_letters, "", orjson.dumps(letter)) for letter in orjson.loads(body)
+                        (topics.dead_letters, "", orjson.dumps(letter))
+                        for letter in orjson.loads(body)
                     ]
                 elif kind == REPORTS:
-                    reports += map(decode_loop, orjson.loads(body))
+                    reports += [decode_loop(told, checkpoint) for told in orjson.loads(body)]
                 else:
                     partials += map(Partial.from_bytes, unpack(body))
-        stage = Merge(site, has_log=bool(logging))
-        topic_of = {Role.OUTPUT: output, Role.LOOP: union, Role.LOG: logging}
+        stage = Merge(site, bool(topics.logging), checkpoint)
+        topic_of = {Role.OUTPUT: topics.output, Role.LOOP: topics.union, Role.LOG: topics.logging}
         for message in (*stage.on_partials(partials), *stage.on_reports(reports)):
             rows.append((topic_of[message.role], message.key, message.value))
         if rows:

@@ -106,7 +106,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         stop_file=str(stop_file),
     )
     sink = SinkOptions(
-        kafka=settings.kafka_config, query=_query_name(settings), markers=topics.commits
+        kafka=settings.kafka_config, query=checkpoint_name(settings), markers=topics.commits
     )
     buckets = settings.cores
     shards = ShardSettings(
@@ -116,10 +116,9 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         compact_factor=settings.compact_factor,
         limits=settings.limits,
         snapshots=settings.snapshots_root,
+        checkpoint=checkpoint_name(settings),
     )
-    merge = merge_task(
-        settings.site, topics.output, topics.dead_letters, topics.union, topics.logging
-    )
+    merge = merge_task(settings.site, topics, checkpoint_name(settings))
     # Spark asks the sources how far they are in this order: requests first, so that a question
     # sees every tuple that was sent before it.
     return (
@@ -146,12 +145,13 @@ def _read(
         .option("shards", str(settings.shards))
         .option("union", settings.topics.union)
         .option("snapshots", settings.snapshots_root)
+        .option("checkpoint", checkpoint_name(settings))
         .load()
     )
 
 
-def _query_name(settings: Settings) -> str:
-    """Lives and dies with the checkpoint: its batch numbers count under this name."""
+def checkpoint_name(settings: Settings) -> str:
+    """Lives and dies with the checkpoint: its batches count, and its loop runs, by this name."""
     path = settings.checkpoint / "sde-query-name"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

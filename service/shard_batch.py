@@ -5,9 +5,10 @@ from __future__ import annotations
 import uuid
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pandas as pd
@@ -18,7 +19,7 @@ from sde.durable import Backing, ShardKeeper
 from sde.framing import pack, unpack
 from sde.library import Library
 from sde.limits import StateLimits
-from sde.messages.loop import Loop, loop_json
+from sde.messages.loop import loop_json
 from sde.partial import Partial
 from sde.stages.maintain import Maintain
 from service.rows import BLOCK, LETTERS, PARTIALS, REPORTS, REQUESTS, spread_keys
@@ -32,6 +33,7 @@ class ShardSettings:
     compact_factor: float
     limits: StateLimits
     snapshots: str  # where versions of synopses are kept
+    checkpoint: str  # its name
 
 
 def run_batch(
@@ -52,7 +54,8 @@ def run_batch(
         stage = Maintain(shard, batch, Library(settings.snapshots))
         partials = stage.on_batch(arrived, blocks)
         keeper.commit(stage.entry, batch)
-    return _frame(partials, letters, stage.reports, settings.buckets)
+    reports = [loop_json(report, settings.checkpoint) for report in stage.reports]
+    return _frame(partials, letters, reports, settings.buckets)
 
 
 def _read(rows: Iterable[pd.DataFrame]) -> tuple[list[Arrived], list[Block], list[bytes]]:
@@ -76,7 +79,7 @@ def _read(rows: Iterable[pd.DataFrame]) -> tuple[list[Arrived], list[Block], lis
 
 
 def _frame(
-    partials: list[Partial], letters: list[bytes], reports: Sequence[Loop], buckets: int
+    partials: list[Partial], letters: list[bytes], reports: list[dict[str, Any]], buckets: int
 ) -> pd.DataFrame:
     """All partials for one merging task in one row; letters and reports go to the first task."""
     bundles: dict[int, list[bytes]] = defaultdict(list)
@@ -87,6 +90,6 @@ def _frame(
     rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]
     rows += [(keys[0], LETTERS, body) for body in letters]
     if reports:
-        rows.append((keys[0], REPORTS, orjson.dumps([loop_json(r) for r in reports])))
+        rows.append((keys[0], REPORTS, orjson.dumps(reports)))
     frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
     return frame.astype({"bucket_key": "int32"})

@@ -58,7 +58,7 @@ class PureEngine:
 
     def tick(self, time, **fields):
         """What the clock says comes round with the next batch."""
-        self.union.append({"op": "tick", "time": time, **fields})
+        self.union.append({"op": "tick", "checkpoint": "-", "time": time, **fields})
         return self
 
     def settle(self, most=10):
@@ -93,7 +93,7 @@ class PureEngine:
             stage = Maintain(self.shard(number), self.batch, self.library)
             mine = [b for b in blocks if b.shard == number]
             partials += stage.on_batch(arrived, mine)
-            reports += [decode_loop(loop_json(report)) for report in stage.reports]
+            reports += [decode_loop(loop_json(report, "-"), "-") for report in stage.reports]
             if stage.entry:
                 self.entries[number].append(stage.entry)
         self.batch += 1

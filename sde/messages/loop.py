@@ -1,6 +1,8 @@
 """What the engine tells itself through its union topic, so that all shards learn it together.
 
-Shards report, merge decides and writes, ingest spreads it to every shard in the next batch.
+Shards report, merge decides and writes, ingest spreads it to every shard in the next batch. A
+message names the checkpoint it belongs to: others may use the topic, and what an earlier
+checkpoint said of the time must not count for a new one.
 """
 
 from __future__ import annotations
@@ -64,17 +66,19 @@ class Due:
 Loop = Tick | Progress | Answered | Again | Due
 
 
-def loop_json(message: Loop) -> dict[str, Any]:
-    return {"op": message.op, **asdict(message)}
+def loop_json(message: Loop, checkpoint: str) -> dict[str, Any]:
+    return {"op": message.op, "checkpoint": checkpoint, **asdict(message)}
 
 
-def decode_loop(message: dict[str, Any]) -> Loop:
-    """The record of a message of the union topic; Refusal if it is none.
+def decode_loop(message: dict[str, Any], checkpoint: str) -> Loop:
+    """The record of a message of the union topic; Refusal if it is none, or somebody else's.
 
-    >>> decode_loop({"op": "tick", "time": 5, "caught_up": True})
+    >>> decode_loop({"op": "tick", "checkpoint": "c", "time": 5, "caught_up": True}, "c")
     Tick(time=5, caught_up=True)
     """
     fields = Fields(message)
+    if fields.text("checkpoint") != checkpoint:
+        fields.refuse("checkpoint", repr(checkpoint))
     match fields.choice("op", ("tick", "progress", "answered", "again", "due")):
         case "tick":
             return Tick(fields.moment("time"), fields.flag("caught_up"))

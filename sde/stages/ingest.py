@@ -21,9 +21,11 @@ from sde.messages.loop import Due, decode_loop
 
 
 class Ingest:
-    def __init__(self, shards: int, limits: Limits, library: Library | None = None) -> None:
+    def __init__(
+        self, shards: int, limits: Limits, library: Library | None = None, checkpoint: str = "-"
+    ) -> None:
         self.shards = shards
-        self._limits, self._library = limits, library
+        self._limits, self._library, self._checkpoint = limits, library, checkpoint
 
     def on_data(self, messages: Messages) -> Decoded:
         return decode_tuples(messages, self.shards, self._limits)
@@ -35,7 +37,13 @@ class Ingest:
     def on_loop(self, messages: Messages) -> list[Arrived]:
         """What is no message of ours is left out: nobody waits for a reply."""
         arrived = (self._arrived(messages, i) for i in range(len(messages.offsets)))
-        return [replace(one, loop=True) for one in arrived if _concerns_shards(one)]
+        return [replace(one, loop=True) for one in arrived if self._concerns_shards(one)]
+
+    def _concerns_shards(self, arrived: Arrived) -> bool:
+        try:
+            return not isinstance(decode_loop(arrived.message or {}, self._checkpoint), Due)
+        except Refusal:
+            return False
 
     def _arrived(self, messages: Messages, index: int) -> Arrived:
         place = f"{messages.topic}-{messages.partition}-{messages.offsets[index]}"
@@ -94,10 +102,3 @@ def _request(arrived: Arrived) -> Request | None:
 def _told(about: dict[str, Any]) -> dict[str, Any]:
     hidden = ("definition", "of")
     return {**{n: v for n, v in about.items() if n not in hidden}, "shards": about["of"]}
-
-
-def _concerns_shards(arrived: Arrived) -> bool:
-    try:
-        return not isinstance(decode_loop(arrived.message or {}), Due)
-    except Refusal:
-        return False

@@ -68,16 +68,16 @@ class Outgoing:
     value: bytes
     role: Role = Role.OUTPUT
 
-    @classmethod
-    def to_loop(cls, message: Loop) -> Outgoing:
-        return cls("", orjson.dumps(loop_json(message), option=_JSON), Role.LOOP)
-
 
 class Merge:
-    """`has_log`: there is a topic for INFORE's log."""
+    """`has_log`: there is a topic for INFORE's log. `checkpoint` marks what goes round the loop."""
 
-    def __init__(self, site: str, has_log: bool = False) -> None:
-        self._site, self._has_log = site, has_log
+    def __init__(self, site: str, has_log: bool = False, checkpoint: str = "-") -> None:
+        self._site, self._has_log, self._checkpoint = site, has_log, checkpoint
+
+    def _to_loop(self, message: Loop) -> Outgoing:
+        value = orjson.dumps(loop_json(message, self._checkpoint), option=_JSON)
+        return Outgoing("", value, Role.LOOP)
 
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
@@ -101,14 +101,14 @@ class Merge:
         changed: dict[str, bool] = defaultdict(bool)
         for report in reports:
             if isinstance(report, Due):
-                yield Outgoing.to_loop(report)
+                yield self._to_loop(report)
                 continue
             changed[report.dataset] |= report.changed
             held = clocks[report.dataset]
             for clock, time in report.clocks.items():
                 held[clock] = max(time, held.get(clock, time))
         for dataset in sorted(clocks):
-            yield Outgoing.to_loop(Progress(dataset, clocks[dataset], changed[dataset]))
+            yield self._to_loop(Progress(dataset, clocks[dataset], changed[dataset]))
 
     # -- replies ---------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class Merge:
         try:
             fields = self._fields(request, partials)
         except WindowsDiffer as differ:
-            return Outgoing.to_loop(Again(arrived.as_json(), differ.latest))
+            return self._to_loop(Again(arrived.as_json(), differ.latest))
         except Refusal as refused:
             reply = refusal(request, refused.fault, first.batch, self._site)
         except Exception as error:  # a defect in a kind must not stop every other answer
@@ -222,7 +222,7 @@ class Merge:
         yield self._say(request, watching, decision.number, {"status": "ok", **fields})
         if decision.remember:
             value = fields["value"]
-            yield Outgoing.to_loop(Answered(watching.id, decision.number, value, decision.holds))
+            yield self._to_loop(Answered(watching.id, decision.number, value, decision.holds))
 
     def _say(
         self, request: Watch, watching: Watching, number: int, fields: dict[str, Any]

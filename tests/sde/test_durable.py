@@ -2,15 +2,18 @@
 
 import itertools
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 from pure_engine import create, messages, tuples
 
 from sde import durable
+from sde.arena import ArenaError
 from sde.decoding import Limits
-from sde.durable import ShardKeeper, StateFormatError
+from sde.durable import Head, ShardKeeper, StateFormatError
 from sde.limits import StateLimits
+from sde.shard import Shard
 from sde.snapshot import dump
 from sde.stages.ingest import Ingest
 from sde.stages.maintain import Maintain
@@ -158,18 +161,106 @@ def test_an_attempt_whose_commit_was_lost_does_not_count(tmp_path, expected):
     assert worker.content() == expected
 
 
-def test_compaction_replaces_the_log_and_restores_the_same(tmp_path, expected, monkeypatch):
+def test_a_task_that_fails_between_two_adds_is_repeated_from_the_committed_state(
+    tmp_path, expected, monkeypatch
+):
+    """Half of a batch is in the arena when it fails, in the same process and in another."""
+    worker = Worker(tmp_path / "shard", DictBacking())
+    add = Shard.add
+    for batch in range(6):
+        committed = worker.backing.copy()
+        monkeypatch.setattr(Shard, "add", add_and_fail(add))
+        with pytest.raises(RuntimeError):
+            worker.run(batch)
+        monkeypatch.setattr(Shard, "add", add)
+        if batch % 2:
+            another_process(worker.folder)
+        worker.backing = committed
+        worker.run(batch)
+    assert worker.content() == expected
+
+
+def add_and_fail(add):
+    def failing(shard, block):
+        add(shard, block)
+        raise RuntimeError("the task failed in the middle of an add")
+
+    return failing
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Snapshots are taken often and written in many small steps."""
     monkeypatch.setattr(durable, "_SMALLEST_LOG", 2_000)
-    folder = tmp_path / "shard"
-    worker = Worker(folder, DictBacking())
-    lengths = []
+    monkeypatch.setattr(durable, "_CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(durable, "_DROPS", 5)
+
+
+@pytest.mark.parametrize("mishap", [lose_nothing, lose_the_arena, another_process])
+def test_a_snapshot_that_is_written_over_many_batches_restores_the_same(tmp_path, eager, mishap):
+    twin = Worker(tmp_path / "twin", DictBacking())
+    worker = Worker(tmp_path / "shard", DictBacking())
+    entries = []
+    for batch in range(24):
+        twin.run(batch)
+        worker.run(batch)
+        entries.append(len(worker.backing.entries))
+        mishap(worker.folder)
+    head = Head(**worker.backing.head)
+    assert head.end_chunk > 0, "no snapshot was finished"
+    assert head.next_entry == 24
+    assert max(entries) < 24
+    assert worker.content() == twin.content()
+
+
+def test_a_snapshot_whose_copy_is_lost_is_given_up_and_taken_again(tmp_path, eager, expected):
+    worker = Worker(tmp_path / "shard", DictBacking())
     for batch in range(6):
         worker.run(batch)
-        lengths.append(len(worker.backing.entries))
-        lose_the_arena(folder)
-        another_process(folder)
-    assert worker.backing.chunks
-    assert max(lengths) < 6
+        shutil.rmtree(tmp_path / "shard-copy", ignore_errors=True)
+    head = Head(**worker.backing.head)
+    assert head.end_chunk == 0
+    assert set(worker.backing.chunks) == set(range(head.end_chunk, head.next_chunk))
+    lose_the_arena(worker.folder)
+    assert worker.content() == expected
+
+
+def test_a_log_of_many_small_entries_is_replaced_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(durable, "_MOST_ENTRIES", 5)
+    worker = Worker(tmp_path / "shard", DictBacking())
+    for batch in range(20):
+        worker.run(batch)
+    assert len(worker.backing.entries) < 12
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root may mount a small disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, small_disk, expected):
+    """Without room beforehand a page that is touched would kill the process."""
+    worker = Worker(small_disk / "shard", DictBacking())
+    done, committed, told = 0, worker.backing, ""
+    while not told:
+        committed = worker.backing.copy()
+        try:
+            worker.run(done)
+            done += 1
+        except ArenaError as error:
+            told = str(error)
+    assert "No space left" in told
+    assert "arena_dir" in told
+    assert done < 6
+    worker.backing, worker.folder = committed, tmp_path / "roomy"
+    for batch in range(done, 6):
+        worker.run(batch)
     assert worker.content() == expected
 
 

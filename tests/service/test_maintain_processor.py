@@ -31,6 +31,7 @@ def tester(tmp_path):
         compact_factor=1.0,
         limits=StateLimits(),
         snapshots=str(tmp_path / "snapshots"),
+        checkpoint="-",
     )
     return TwsTester(MaintainProcessor(settings))
 
