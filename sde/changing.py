@@ -111,6 +111,10 @@ class Changes:
             )
         stream = stream_of(instance.definition, request.stream)
         synopsis = _read_state(shard.template(instance), request.state)
+        if stream is not None and not shard.has_room(instance, stream):
+            raise Refusal(
+                Code.LIMIT_EXCEEDED, f"stream={stream[:80]!r}: no room for another stream", "stream"
+            )
         if request.replace:
             if instance.definition.stream is None and stream is not None:
                 shard.forget_stream(instance, stream)
@@ -124,7 +128,8 @@ class Changes:
         shard = self._shard
         _raise_attached(arrived)
         instance = shard.registry.instance(request.uid)
-        number = shard.registry.next_version(request.uid)
+        there = (arrived.attached or {}).get("highest", 0)  # also of another engine
+        number = max(shard.registry.next_version(request.uid), there + 1)
         version = request.version or str(number)
         if self._library is not None:
             kept_of = {

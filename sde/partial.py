@@ -30,6 +30,11 @@ class Partial:
     head: dict[str, Any]
     parts: list[bytes] = field(default_factory=list)
 
+    @property
+    def meeting(self) -> str:
+        """Partials with the same one meet in one task: all of a request, all windows of a watch."""
+        return self.arrived.place.partition("\n")[0]
+
     def to_bytes(self) -> bytes:
         described = {
             "arrived": self.arrived.as_json(),

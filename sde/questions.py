@@ -33,6 +33,10 @@ def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Que
     kind = type(shard.template(first))
     question, _ = kind.check_query(request.query, len(instances) - 1)
     if question.across:
+        if request.stream is not None:
+            raise Refusal(
+                Code.BAD_QUERY, f"stream: {question.name} is asked of all streams", "stream"
+            )
         if first.definition.scope == DATASET_SCOPE or first.definition.stream is not None:
             raise Refusal(
                 Code.BAD_QUERY, f'{question.name} needs a synopsis of scope "stream"', "uid"

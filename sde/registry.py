@@ -207,8 +207,8 @@ class Registry:
         """What is promised at creation must fit; streams that come later find room or are shed."""
         needed = self._promise(definition)
         held = {
-            "max_dataset_bytes": self._promised[definition.dataset],
-            "max_bytes": sum(self._promised.values()),
+            "max_dataset_bytes": self.promised(definition.dataset),
+            "max_bytes": self.promised(),
         }
         for name, promised in held.items():
             most = getattr(self._limits, name)
@@ -219,6 +219,11 @@ class Registry:
                     "synopses or take smaller ones",
                     "params",
                 )
+
+    def promised(self, dataset: str | None = None) -> int:
+        """Bytes that the synopses of a data set, or of all, will surely take."""
+        held = self._promised
+        return sum(held.values()) if dataset is None else held.get(dataset, 0)
 
     def _promise(self, definition: Definition) -> int:
         """Bytes that are surely taken: all of them, but for streams that are yet to come."""

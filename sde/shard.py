@@ -12,7 +12,7 @@ import numpy as np
 from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
 from sde.definitions import template_of
-from sde.layer import WHOLE_STREAM, Kept, Layer, Now
+from sde.layer import WHOLE_STREAM, Kept, Layer, Now, Reach
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Create, Definition
 from sde.messages.windows import ARRIVAL
@@ -233,26 +233,38 @@ class Shard:
         layers = self._of_dataset.get(block.dataset, {}).values()
         selection = Selection(block)
         tick, watermarks = self.registry.time, self.registry.watermarks[block.dataset]
-        free = self._free_bytes(layers)
+        free = self._free_bytes(block.dataset)
         for layer in layers:
             watermark = watermarks.get(layer.window.clock) if layer.window else None
-            live = layer.bank.live
+            held = _bytes([layer])
             layer.add(selection, self._room(layer, free), Now(tick, watermark))
-            free -= (layer.bank.live - live) * layer.bank.template.memory
+            free -= _bytes([layer]) - held
 
-    def _free_bytes(self, layers: Iterable[Layer]) -> int:
-        """What this shard may still take for a data set: its share of what the engine may hold."""
-        of_dataset = {layer.bank.name: layer.bank for layer in layers}
+    def _free_bytes(self, dataset: str) -> int:
+        """What this shard may still take for streams of a data set.
+
+        That is its share of what the engine may hold and has not promised to others.
+        """
+        limits, promised = self._limits, self.registry.promised
         return min(
-            self._limits.max_bytes // self.of - _bytes(self._banks.values()),
-            self._limits.max_dataset_bytes // self.of - _bytes(of_dataset.values()),
+            (limits.max_bytes - promised()) // self.of - _bytes(self._layers.values()),
+            (limits.max_dataset_bytes - promised(dataset)) // self.of
+            - _bytes(self._of_dataset[dataset].values()),
         )
 
     def _room(self, layer: Layer, free: int) -> int:
-        """How many more slots a layer may take."""
+        """How many more slots a layer may take; what was promised at creation is not refused."""
         panes = layer.window.panes if layer.window else 1
-        slots = self._limits.max_streams // self.of * panes
-        return min(slots - len(layer.table), free // max(1, layer.bank.template.memory))
+        slots = -(-self._limits.max_streams // self.of) * panes - len(layer.table)
+        if layer.reach is not Reach.EACH:
+            return slots
+        return min(slots, free // max(1, layer.bank.template.memory))
+
+    def has_room(self, instance: Instance, stream: str) -> bool:
+        """Whether a stream has its synopsis here, or may get one."""
+        definition, layer = instance.definition, self._layers[instance.layer]
+        known = not self.owns(definition, stream) or len(layer.slots(stream_hash(stream))) > 0
+        return known or self._room(layer, self._free_bytes(definition.dataset)) > 0
 
     def save(self) -> None:
         """Bring the store up to date."""
@@ -302,8 +314,9 @@ def stream_key(definition: Definition, stream: str | None) -> np.uint64:
     return stream_hash(stream)
 
 
-def _bytes(banks: Iterable[Bank]) -> int:
-    return sum(bank.bytes_held() for bank in banks)
+def _bytes(layers: Iterable[Layer]) -> int:
+    """What streams hold that came by themselves."""
+    return sum(len(x.table) * x.bank.template.memory for x in layers if x.reach is Reach.EACH)
 
 
 def _store_name(what: str, key: str) -> str:

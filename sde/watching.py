@@ -117,7 +117,8 @@ class Watcher:
         instances = [self._shard.registry.instance(uid) for uid in question.uids]
         if not self._has_a_say(instances, question.stream):
             return []
-        place = orjson.dumps(["watch", question.uids, question.stream, question.span]).decode()
+        about_what = orjson.dumps([question.uids, question.stream]).decode()
+        place = f"watch {about_what}\n{question.span.end if question.span else 0:020}"
         head, parts = self._said(group, at)
         head["about"] = [about(i) for i in instances]
         head["watches"] = [asdict(watching) for watching, _ in group]

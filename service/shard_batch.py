@@ -84,7 +84,7 @@ def _frame(
     """All partials for one merging task in one row; letters and reports go to the first task."""
     bundles: dict[int, list[bytes]] = defaultdict(list)
     for partial in partials:
-        bucket = zlib.crc32(partial.arrived.place.encode()) % buckets
+        bucket = zlib.crc32(partial.meeting.encode()) % buckets
         bundles[bucket].append(partial.to_bytes())
     keys = spread_keys(buckets)
     rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-NO_TIME = np.iinfo(np.int64).min
+NO_TIME = NO_PANE = np.iinfo(np.int64).min
 LATE, LATE_DROPPED, FUTURE_DROPPED, UNTIMED = range(4)  # places of the counters
 
 
@@ -16,79 +16,85 @@ def _mixed(stream, pane):
 
 
 @njit(cache=True, nogil=True)
-def keys(stream, panes, out):
-    """out[i]: the key of pane i of one stream in the table of slots."""
+def keys(streams, panes, out):
+    """out[i]: the key of pane panes[i] of stream streams[i] in the table of slots."""
     for i in range(panes.size):
-        out[i] = _mixed(stream, panes[i])
+        out[i] = _mixed(streams[i], panes[i])
 
 
 @njit(cache=True, nogil=True)
-def place(
-    times,
-    arrivals,
-    streams,
-    stream_of,
-    chosen,
-    pane,
-    lateness,
-    skew,
-    watermark,
-    out_keys,
-    out_panes,
-    out_open,
-    counters,
-):
-    """For each tuple: its pane and key, and whether it is to be added. Returns the latest time.
+def place(times, arrivals, stream_of, chosen, pane, lateness, skew, watermark, out, counters):
+    """out[i]: the pane of each tuple, NO_PANE if it is not to be added. Returns the latest time.
 
     A tuple is late when its pane ended before the watermark, and dropped when that was more than
     `lateness` ago. One that is ahead of its arrival by more than `skew` (if not negative) is
     dropped too, and moves no clock. Only tuples of `chosen` streams are counted.
     """
     latest = np.int64(NO_TIME)
+    number, start, end = np.int64(0), np.int64(0), np.int64(0)  # of the last tuple's pane
     for i in range(times.size):
         time = times[i]
-        stream = stream_of[i]
-        out_open[i] = False
-        out_keys[i] = 0
-        out_panes[i] = 0
+        out[i] = NO_PANE
         if time == NO_TIME:
-            counters[UNTIMED] += chosen[stream]
+            counters[UNTIMED] += chosen[stream_of[i]]
             continue
         if skew >= 0 and time > arrivals[i] + skew:
-            counters[FUTURE_DROPPED] += chosen[stream]
+            counters[FUTURE_DROPPED] += chosen[stream_of[i]]
             continue
-        if time > latest:
-            latest = time
-        if not chosen[stream]:
+        latest = max(latest, time)
+        if not chosen[stream_of[i]]:
             continue
-        number = time // pane
-        end = (number + 1) * pane
+        if time < start or time >= end:  # a division costs more than the rest together
+            number = time // pane
+            start = number * pane
+            end = start + pane
         if watermark != NO_TIME and end <= watermark:
             if end + lateness <= watermark:
                 counters[LATE_DROPPED] += 1
                 continue
             counters[LATE] += 1
-        out_open[i] = True
-        out_panes[i] = number
-        out_keys[i] = _mixed(streams[stream], number)
+        out[i] = number
     return latest
 
 
 @njit(cache=True, nogil=True)
-def place_by_count(
-    counts, count_of, streams, stream_of, chosen, pane, out_keys, out_panes, out_open
-):
+def place_by_count(counts, count_of, stream_of, chosen, pane, out):
     """As `place`, by the number of tuples a stream had before."""
     for i in range(stream_of.size):
         stream = stream_of[i]
-        out_open[i] = chosen[stream]
-        out_keys[i] = 0
-        out_panes[i] = 0
+        out[i] = NO_PANE
         if chosen[stream]:
-            number = counts[count_of[stream]] // pane
+            out[i] = counts[count_of[stream]] // pane
             counts[count_of[stream]] += 1
-            out_panes[i] = number
-            out_keys[i] = _mixed(streams[stream], number)
+
+
+@njit(cache=True, nogil=True)
+def bounds(panes):
+    """The lowest and the highest pane; NO_PANE twice if there is none."""
+    low, high = np.int64(NO_PANE), np.int64(NO_PANE)
+    for i in range(panes.size):
+        if panes[i] != NO_PANE:
+            if low == NO_PANE:
+                low = high = panes[i]
+            low, high = min(low, panes[i]), max(high, panes[i])
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def mark(panes, stream_of, low, width, used):
+    """used[stream * width + pane - low]: whether a tuple belongs there."""
+    for i in range(panes.size):
+        if panes[i] != NO_PANE:
+            used[stream_of[i] * width + panes[i] - low] = True
+
+
+@njit(cache=True, nogil=True)
+def fill(panes, stream_of, low, width, grid, slots):
+    """slots[i]: what the grid says for the tuple, -1 if it is not to be added."""
+    for i in range(panes.size):
+        slots[i] = -1
+        if panes[i] != NO_PANE:
+            slots[i] = grid[stream_of[i] * width + panes[i] - low]
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,16 @@ from sde.arrived import Arrived
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
 from sde.infore import is_infore, translate
 from sde.library import Library
-from sde.messages import Code, Fault, Refusal, Request, Restore, Snapshots, decode_request
+from sde.messages import (
+    Code,
+    Fault,
+    Refusal,
+    Request,
+    Restore,
+    Snapshot,
+    Snapshots,
+    decode_request,
+)
 from sde.messages.loop import Due, decode_loop
 
 
@@ -73,7 +82,7 @@ class Ingest:
             request = _request(arrived)
         except Refusal:
             return arrived
-        if not isinstance(request, Restore | Snapshots):
+        if not isinstance(request, Restore | Snapshot | Snapshots):
             return arrived
         try:
             if self._library is None:
@@ -81,6 +90,9 @@ class Ingest:
             if isinstance(request, Restore):
                 found = self._library.find(request.uid, request.version)
                 return replace(arrived, attached=found)
+            if isinstance(request, Snapshot):
+                numbers = [about["number"] for about in self._library.versions(request.uid)]
+                return replace(arrived, attached={"highest": max(numbers, default=0)})
             versions = [_told(about) for about in self._library.versions(request.uid)]
             return replace(arrived, attached={"versions": versions})
         except Refusal as refusal:

@@ -14,7 +14,7 @@ import enum
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
@@ -81,6 +81,7 @@ class Merge:
 
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
+        self._answered: dict[str, Watching] = {}  # watches, as their last answer here left them
         by_place: dict[str, list[Partial]] = defaultdict(list)
         for partial in partials:
             by_place[partial.arrived.place].append(partial)
@@ -186,7 +187,7 @@ class Merge:
         span = partials[0].head["span"]
         gathered = Gathered(partials, Span(**span) if span else None)
         for place, held in enumerate(partials[0].head["watches"]):
-            watching = Watching(**held)
+            watching = self._answered.get(held["id"]) or Watching(**held)
             request = decode_request(watching.message, watching.place)
             assert isinstance(request, Watch)
             try:
@@ -221,8 +222,9 @@ class Merge:
         fields |= {"batch": partials[0].batch, "site": self._site}
         yield self._say(request, watching, decision.number, {"status": "ok", **fields})
         if decision.remember:
-            value = fields["value"]
-            yield self._to_loop(Answered(watching.id, decision.number, value, decision.holds))
+            number, value, holds = decision.number, fields["value"], decision.holds
+            self._answered[watching.id] = replace(watching, number=number, last=value, holds=holds)
+            yield self._to_loop(Answered(watching.id, number, value, holds))
 
     def _say(
         self, request: Watch, watching: Watching, number: int, fields: dict[str, Any]
@@ -263,7 +265,11 @@ class Merge:
         watching = Watching(**partial.head["ended"])
         request = decode_request(watching.message, watching.place)
         assert isinstance(request, Watch)
-        ended = {"status": "ok", "ended": "its synopsis was deleted, or somebody sent unwatch"}
+        ended = {
+            "id": f"{watching.id}#ended",
+            "status": "ok",
+            "ended": "its synopsis was deleted, or somebody sent unwatch",
+        }
         about = {"batch": partial.batch, "site": self._site}
         return self._say(request, watching, watching.number, {**ended, **about})
 

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from sde.bank import Bank
 from sde.kernels import panes as kernel
-from sde.layer import Now
+from sde.layer import Kept, Now
 from sde.messages import Definition
 from sde.selection import Selection
 from sde.slot_table import SlotTable
 from sde.store import Store
-from sde.windows.panes import PanedLayer, Placed
+from sde.windows.panes import PanedLayer
 
 
 class CountedLayer(PanedLayer):
@@ -34,22 +34,13 @@ class CountedLayer(PanedLayer):
     def reads_times(self) -> bool:
         return "times" in type(self.bank.template).reads
 
-    def _place(self, selection: Selection, now: Now) -> Placed:
+    def _place(self, selection: Selection, now: Now, panes: NDArray[np.int64]) -> None:
         block = selection.block
-        n = len(block)
-        placed = Placed(np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.bool_))
         chosen = self._chosen(selection)
         counters = self._counters_of(block.stream_hashes, chosen)
         kernel.place_by_count(
-            self._counts,
-            counters,
-            block.stream_hashes,
-            block.stream_of,
-            chosen,
-            self.window.pane,
-            *placed,
+            self._counts, counters, block.stream_of, chosen, self.window.pane, panes
         )
-        return placed
 
     def _counters_of(
         self, hashes: NDArray[np.uint64], chosen: NDArray[np.bool_]
@@ -79,11 +70,24 @@ class CountedLayer(PanedLayer):
         counter = int(self._counter_of.find(np.array([stream]))[0])
         return int(self._counts[counter]) - 1 if counter >= 0 else None
 
+    def clear(self) -> None:
+        super().clear()
+        self._counts[:] = 0
+
+    def _reach(self, stream: np.uint64, kept: Kept, time: int) -> None:
+        counter = self._counters_of(np.array([stream]), np.ones(1, np.bool_))
+        reached = time + kept.tuples + kept.skipped
+        self._counts[counter] = np.maximum(self._counts[counter], reached)
+
     def drop_stream(self, stream: np.uint64) -> None:
         super().drop_stream(stream)
         counter = int(self._counter_of.find(np.array([stream]))[0])
         if counter >= 0:
             self._counts[counter] = 0
+
+    @property
+    def _index_bytes(self) -> int:
+        return super()._index_bytes + self._counter_of.bytes_held + self._counts.nbytes
 
     def expire(self, watermark: int) -> None:
         """Time does not matter here."""

@@ -30,6 +30,7 @@ from synopses import Synopsis, Texts
 
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
 _UNSET = NO_TIME
+_WIDEST_GRID = 1 << 16  # places of a block's grid of streams and panes, however few its tuples
 
 
 class Part(NamedTuple):
@@ -41,11 +42,11 @@ class Part(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where the tuples of a block belong."""
+    """Where the tuples of a block belong: pane, or NO_PANE, and stream."""
 
-    keys: NDArray[np.uint64]
     panes: NDArray[np.int64]
-    open: NDArray[np.bool_]
+    streams: NDArray[np.uint64]  # hashes
+    stream_of: NDArray[np.int32]  # index into streams
 
 
 class PanedLayer(Layer):
@@ -88,36 +89,35 @@ class PanedLayer(Layer):
     # -- data -----------------------------------------------------------------------------------
 
     def add(self, selection: Selection, room: int, now: Now) -> None:
-        placed = self._place(selection, now)
+        placed = self._placed(selection, now)
         slots = self._pane_slots(selection, placed, room)
         self._add(selection, slots)
         if self.window.type == SESSION:
             kernel.extremes(slots, selection.times(self.window), self._first, self._last)
-        self._shed[0] += np.count_nonzero(placed.open & (slots < 0))
 
-    def _place(self, selection: Selection, now: Now) -> Placed:
-        block, window = selection.block, self.window
-        n = len(block)
-        placed = Placed(np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.bool_))
+    def _placed(self, selection: Selection, now: Now) -> Placed:
+        block = selection.block
+        panes = np.empty(len(block), np.int64)
+        self._place(selection, now, panes)
+        if self.reach is Reach.WHOLE:
+            return Placed(panes, np.array([WHOLE_STREAM]), np.zeros(len(block), np.int32))
+        return Placed(panes, block.stream_hashes, block.stream_of)
+
+    def _place(self, selection: Selection, now: Now, panes: NDArray[np.int64]) -> None:
+        window = self.window
         latest = kernel.place(
             selection.times(window),
             selection.arrivals,
-            self._hashes(selection),
-            block.stream_of,
+            selection.block.stream_of,
             self._chosen(selection),
             window.pane,
             window.lateness,
             -1 if window.time == ARRIVAL else window.skew,
             _UNSET if now.watermark is None else now.watermark,
-            *placed,
+            panes,
             self._counters,
         )
         self._counters[_LATEST] = max(self._counters[_LATEST], latest)
-        return placed
-
-    def _hashes(self, selection: Selection) -> NDArray[np.uint64]:
-        hashes = selection.block.stream_hashes
-        return np.full(len(hashes), WHOLE_STREAM) if self.reach is Reach.WHOLE else hashes
 
     def _chosen(self, selection: Selection) -> NDArray[np.bool_]:
         hashes = selection.block.stream_hashes
@@ -126,22 +126,55 @@ class PanedLayer(Layer):
         return np.ones(len(hashes), np.bool_)
 
     def _pane_slots(self, selection: Selection, placed: Placed, room: int) -> NDArray[np.int32]:
-        slots = self.table.find(placed.keys)
-        slots[~placed.open] = -1
-        missing = np.flatnonzero(placed.open & (slots < 0))
-        if len(missing) and room > 0:
-            where = np.unique(placed.keys[missing], return_index=True)[1]
-            rows = missing[np.sort(where)[:room]]  # in the order they came
-            self._make_panes(selection, placed, rows)
-            slots[missing] = self.table.find(placed.keys[missing])
+        """The slot of each tuple, -1 for none; panes that begin get one while there is room.
+
+        A block holds few panes of each stream: all that can occur make a small grid, which is
+        looked up once, and each tuple only finds its place in it.
+        """
+        panes, stream_of = placed.panes, placed.stream_of
+        low, high = kernel.bounds(panes)
+        if low == kernel.NO_PANE:
+            return np.full(len(panes), -1, np.int32)
+        if (high - low + 1) * len(placed.streams) > _WIDEST_GRID + 4 * len(panes):
+            known, numbers = np.unique(panes, return_inverse=True)
+            known = known[known != kernel.NO_PANE]
+            panes = np.where(
+                panes == kernel.NO_PANE, panes, numbers - (numbers.max() + 1 - len(known))
+            )
+            low, width = 0, len(known)
+        else:
+            known, width = np.arange(low, high + 1), int(high - low + 1)
+        used = np.zeros(width * len(placed.streams), np.bool_)
+        kernel.mark(panes, stream_of, low, width, used)
+        cells = np.flatnonzero(used)
+        grid = np.full(len(used), -1, np.int32)
+        grid[cells] = self._cell_slots(
+            selection, placed, cells // width, known[cells % width], room
+        )
+        slots = np.empty(len(panes), np.int32)
+        kernel.fill(panes, stream_of, low, width, grid, slots)
+        if (grid[cells] < 0).any():
+            self._shed[0] += np.count_nonzero((slots < 0) & (panes != kernel.NO_PANE))
         return slots
 
-    def _make_panes(self, selection: Selection, placed: Placed, rows: NDArray[np.int64]) -> None:
-        block = selection.block
-        which = block.stream_of[rows]
-        names = block.streams.take(which.astype(np.int64)) if self.reach is Reach.EACH else None
-        slots = self._make(placed.keys[rows], names)
-        self._begin(slots, self._hashes(selection)[which], placed.panes[rows])
+    def _cell_slots(
+        self,
+        selection: Selection,
+        placed: Placed,
+        which: NDArray[np.int64],
+        panes: NDArray[np.int64],
+        room: int,
+    ) -> NDArray[np.int32]:
+        """The slots of panes of streams, the streams given by their index in the block."""
+        keys = self._keys(placed.streams[which], panes)
+        slots = self.table.find(keys)
+        missing = np.flatnonzero(slots < 0)[: max(room, 0)]
+        if len(missing):
+            each = self.reach is Reach.EACH
+            names = selection.block.streams.take(which[missing]) if each else None
+            slots[missing] = made = self._make(keys[missing], names)
+            self._begin(made, placed.streams[which[missing]], panes[missing])
+        return slots
 
     def _begin(
         self, slots: NDArray[np.int32], streams: NDArray[np.uint64], panes: NDArray[np.int64]
@@ -165,6 +198,9 @@ class PanedLayer(Layer):
     def clear(self) -> None:
         super().clear()
         self._counters[_OLDEST] = _UNSET
+
+    def _owners(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> NDArray[np.uint64]:
+        return self._stream_of[slots]
 
     def expire(self, watermark: int) -> None:
         """Give back the panes that no question can be about any more."""
@@ -209,9 +245,11 @@ class PanedLayer(Layer):
 
     # -- questions ------------------------------------------------------------------------------
 
-    def _keys(self, stream: np.uint64, panes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def _keys(
+        self, streams: NDArray[np.uint64] | np.uint64, panes: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
         keys = np.empty(len(panes), np.uint64)
-        kernel.keys(stream, panes, keys)
+        kernel.keys(np.broadcast_to(streams, panes.shape), panes, keys)
         return keys
 
     def slots(self, stream: np.uint64 | None) -> NDArray[np.int32]:
@@ -295,6 +333,14 @@ class PanedLayer(Layer):
             "untimed": untimed,
         }
 
+    @property
+    def _slot_bytes(self) -> int:
+        return super()._slot_bytes + (32 if self.window.type == SESSION else 16)
+
+    @property
+    def _index_bytes(self) -> int:
+        return super()._index_bytes + self._named.bytes_held
+
     # -- exchange -------------------------------------------------------------------------------
 
     def kept(self, stream: np.uint64 | None) -> Iterator[Kept]:
@@ -318,6 +364,11 @@ class PanedLayer(Layer):
         if self.window.type == SESSION:
             self._first[slot] = min(self._first[slot], first)
             self._last[slot] = max(self._last[slot], last)
+        self._reach(stream, kept, last if self.window.type == SESSION else pane * self.window.pane)
+
+    def _reach(self, stream: np.uint64, kept: Kept, time: int) -> None:
+        """Time is at least as far as what was put in; in all of a pane the same window is open."""
+        self._counters[_LATEST] = max(self._counters[_LATEST], time)
 
 
 def choose_session(found: list[Session[int]], span: Span | None, gap: int) -> Session[int] | None:

@@ -15,7 +15,7 @@ def test_it_behaves_like_a_dictionary_under_random_inserts_and_removes():
         table.insert(new, slots)
         expected.update(zip(new.tolist(), slots.tolist(), strict=True))
         for gone in rng.choice(sorted(expected), 15, replace=False):
-            table.remove(np.uint64(gone))
+            table.remove(np.array([gone], np.uint64))
             del expected[int(gone)]
         if step % 50 == 0:
             table = SlotTable(store, "t")  # opened again, as another worker does

@@ -1,0 +1,60 @@
+"""An engine and a broker of our own, to measure and to break."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.throughput.topics import make_topic
+from clients import Client
+from clients.engine_process import EngineProcess
+from service.broker import EmbeddedBroker
+
+DATA, REQUESTS, OUTPUT = "sde-data", "sde-requests", "sde-output"  # the engine's defaults
+
+
+@dataclass(frozen=True)
+class Site:
+    """The engine is a process of its own and is not started yet; its broker runs."""
+
+    folder: Path
+    broker: EmbeddedBroker
+    engine: EngineProcess
+
+    @property
+    def servers(self) -> str:
+        return self.broker.bootstrap_servers
+
+    @property
+    def arena(self) -> Path:
+        return self.engine.folder / "arena"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.engine.folder / "checkpoint"
+
+    def client(self, timeout: float) -> Client:
+        return Client(self.servers, timeout=timeout)
+
+
+@contextmanager
+def new_site(*flags: str) -> Iterator[Site]:
+    """In a folder of its own that is gone afterwards, with a data topic of two partitions.
+
+    `flags` are further ones of the engine.
+    """
+    with tempfile.TemporaryDirectory(prefix="sde-bench-") as name:
+        folder = Path(name)
+        with EmbeddedBroker(folder / "broker") as broker:
+            make_topic(broker.bootstrap_servers, DATA)
+            given = ("--bootstrap-servers", broker.bootstrap_servers, *flags)
+            yield Site(folder, broker, EngineProcess(folder / "engine", *given, say=_tell))
+
+
+def _tell(line: str) -> None:
+    """What the engine says beside its usual progress is trouble."""
+    if not line.startswith("sde: "):
+        print(line, flush=True)
