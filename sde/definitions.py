@@ -14,6 +14,24 @@ def template_of(definition: Definition) -> Synopsis:
     return KINDS[definition.kind](**definition.params)
 
 
+def has_panes(definition: Definition) -> bool:
+    """Whether a window is made of panes; a kind that does not merge keeps it by itself."""
+    return definition.window is not None and KINDS[definition.kind].mergeable
+
+
+def _own_window(definition: Definition) -> Definition:
+    """A window by count of a kind that keeps windows by time: so many intervals."""
+    window, kind = definition.window, KINDS[definition.kind]
+    fits = {"interval", "window", "basic_window"} <= kind.parameters.keys()
+    if window is None or kind.mergeable or not (window.count and fits):
+        return definition
+    interval = definition.params.get("interval", kind.parameters["interval"].default)
+    if not isinstance(interval, int | float):
+        return definition  # refused with the other parameters
+    lengths = {"window": window.size * interval, "basic_window": window.slide * interval}
+    return replace(definition, params={**definition.params, **lengths})
+
+
 def complete(definition: Definition, limits: StateLimits) -> Definition:
     """The definition with every parameter filled in; Refusal if it cannot be kept."""
     kind = KINDS.get(definition.kind)
@@ -23,6 +41,7 @@ def complete(definition: Definition, limits: StateLimits) -> Definition:
             f"kind={definition.kind[:80]!r}: expected one of {', '.join(KINDS)}",
             "kind",
         )
+    definition = _own_window(definition)
     try:
         template = kind(**definition.params)
     except ParameterError as error:
@@ -90,10 +109,12 @@ def _check_window(definition: Definition, template: Synopsis, limits: StateLimit
     if window is None:
         return
     if not template.mergeable:
+        if window.count and hasattr(template, "interval"):
+            return
         raise Refusal(
             Code.NOT_MERGEABLE,
-            f"{definition.kind} cannot be merged from panes: expected no window (it keeps a window "
-            "of its own, by its parameters)",
+            f"{definition.kind} cannot be merged from panes: expected no window (it keeps one of "
+            "its own, by its parameters)",
             "window",
         )
     if window.count and definition.scope == DATASET_SCOPE:

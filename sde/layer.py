@@ -113,7 +113,7 @@ class Layer:
 
     def _add(self, selection: Selection, slots: NDArray[np.int32]) -> None:
         """Add each tuple to its slot, if it has one and all fields that are read."""
-        items, usable = self._items(selection)
+        items, usable = self._items(selection, slots)
         wanted = slots >= 0
         if self.idle is not None:
             self._quiet_since[slots[wanted]] = 0
@@ -127,7 +127,9 @@ class Layer:
         if usable is not None:
             self.bank.skip(slots[wanted & ~usable])
 
-    def _items(self, selection: Selection) -> tuple[Items, NDArray[np.bool_] | None]:
+    def _items(
+        self, selection: Selection, slots: NDArray[np.int32]
+    ) -> tuple[Items, NDArray[np.bool_] | None]:
         reads = type(self.bank.template).reads
         return selection.items(self.key, self.values, self.time, reads)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sde.definitions import has_panes
 from sde.layer import WHOLE_STREAM
 from sde.messages import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span
 from sde.messages.windows import SESSION
@@ -161,7 +162,7 @@ def stream_of(definition: Definition, asked: str | None) -> str | None:
 
 
 def _check_span(definition: Definition, span: Span | None) -> None:
-    if span is not None and definition.window is None:
+    if span is not None and not has_panes(definition):
         raise Refusal(
             Code.BAD_QUERY, "end, from, to: expected only for a synopsis with a window", "end"
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from sde.definitions import complete, template_of
+from sde.definitions import complete, has_panes, template_of
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
 from sde.watches import Watches
@@ -232,7 +232,8 @@ class Registry:
         key = f"{definition.kind} {definition.params}"
         if key not in self._memory:
             self._memory[key] = template_of(definition).memory
-        panes = definition.window.panes if definition.window else 1
+        window = definition.window
+        panes = window.panes if window is not None and has_panes(definition) else 1
         shards = self._shards if definition.scope == DATASET_SCOPE else 1
         return self._memory[key] * panes * shards
 

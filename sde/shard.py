@@ -11,7 +11,7 @@ import numpy as np
 
 from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
-from sde.definitions import template_of
+from sde.definitions import has_panes, template_of
 from sde.layer import WHOLE_STREAM, Kept, Layer, Now, Reach
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Create, Definition
@@ -21,6 +21,7 @@ from sde.registry_file import RegistryFile
 from sde.selection import Selection
 from sde.store import Store
 from sde.windows.counted import CountedLayer
+from sde.windows.ordinal import OrdinalLayer
 from sde.windows.panes import PanedLayer
 from synopses import Streams, Synopsis
 from synopses.hashing import hash_key
@@ -303,6 +304,8 @@ class Shard:
 def _layer_class(definition: Definition) -> type[Layer]:
     if definition.window is None:
         return Layer
+    if not has_panes(definition):
+        return OrdinalLayer
     return CountedLayer if definition.window.count else PanedLayer
 
 

@@ -98,14 +98,13 @@ def fill(panes, stream_of, low, width, grid, slots):
 
 
 @njit(cache=True, nogil=True)
-def ordinals(counts, count_of, stream_of, chosen, scale, out):
-    """out[i]: how many tuples the stream had before, times `scale`."""
-    for i in range(stream_of.size):
-        stream = stream_of[i]
+def ordinals(slots, counts, out):
+    """out[i]: how many tuples a slot had before this one; `counts` goes on."""
+    for i in range(slots.size):
         out[i] = 0
-        if chosen[stream]:
-            out[i] = counts[count_of[stream]] * scale
-            counts[count_of[stream]] += 1
+        if slots[i] >= 0:
+            out[i] = counts[slots[i]]
+            counts[slots[i]] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -250,3 +250,26 @@ def test_tuples_without_a_readable_time_are_counted():
     engine.settle()
     told = described(engine)
     assert (told["tuples"], told["untimed"]) == (2, 2)
+
+
+def test_dft_takes_a_window_by_count():
+    """Two streams that move together tuple by tuple, whatever their times."""
+    engine = PureEngine(shards=1)
+    window = {"type": "sliding", "size": 40, "slide": 10}
+    params = {"coefficients": 4}
+    engine.run(
+        [create("w", "dft", key=None, value="v", scope="stream", window=window, params=params)]
+    )
+    rng = np.random.default_rng(2)
+    walk = rng.normal(size=90).cumsum()
+    rows = [
+        {"dataset": "d", "stream": s, "time": int(T0 + rng.integers(10**6)), "values": {"v": f * x}}
+        for x in walk.tolist()
+        for s, f in (("a", 1.0), ("b", 2.0), ("c", -1.0))
+    ]
+    for start in range(0, len(rows), 50):
+        engine.replies(data=rows[start : start + 50])
+    found = engine.ask(op="estimate", uid="w", query={"type": "pairs", "threshold": 0.95})
+    assert {tuple(sorted(pair[:2])) for pair in found["value"]} >= {("a", "b")}
+    told = engine.ask(op="describe", uid="w")["value"]
+    assert (told["params"]["window"], told["params"]["basic_window"]) == (40.0, 10.0)
