@@ -3,11 +3,12 @@
 #   make test    check, then every test, on the real broker and real Spark
 #   make demo    the whole engine on synthetic stocks; ends by itself
 #   make serve   the service until Ctrl-C
-#   make bench   the measurements behind the README's figures
+#   make bench   the measurements behind the README's figures (about two hours)
+#   make bench-quick   a few of them, beside the committed results: minutes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check test demo serve bench jars clean
+.PHONY: help check test demo serve bench bench-quick jars clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -49,6 +50,16 @@ bench: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.decode
 	$(BIN)/python -m bench.kernels
 	$(BIN)/python -m bench.accuracy
+	$(BIN)/python -m bench.windows
+	$(BIN)/python -m bench.watches
+	$(BIN)/python -m bench.scale
+	$(BIN)/python -m bench.faults --kills 30
+	$(BIN)/python -m bench.throughput
+	$(BIN)/python -m bench.latency
+	$(BIN)/python -m bench.correlation
+
+bench-quick: $(DEV_READY) jars $(KERNELS_READY)
+	$(BIN)/python -m bench.quick
 
 jars: $(ENGINE_READY)
 	@$(BIN)/python -m service.jars

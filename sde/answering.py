@@ -83,5 +83,5 @@ def _described(shard: Shard, uid: str, instance: Instance) -> dict[str, Any]:
         told["expires"] = registry.expiries[uid]
     window = instance.definition.window
     if window is not None and not window.count:
-        told["watermark"] = registry.watermarks[instance.definition.dataset].get(window.clock)
+        told["watermark"] = registry.watermarks.get(instance.definition.dataset, window.clock)
     return told

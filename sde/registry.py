@@ -19,7 +19,9 @@ import orjson
 from sde.definitions import complete, has_panes, template_of
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
+from sde.messages.loop import Reached
 from sde.watches import Watches
+from sde.windows.watermarks import Watermarks
 
 Fact = list[Any]
 
@@ -55,7 +57,7 @@ class Registry:
         self.instances: dict[int, Instance] = {}
         self.watches = Watches()
         self.time = 0  # of the last tick
-        self.watermarks: dict[str, dict[str, int]] = defaultdict(dict)  # by data set and clock
+        self.watermarks = Watermarks()
         self.expiries: dict[str, int] = {}  # when a uid is deleted
         self._of_uid: dict[str, int] = {}
         self._of_definition: dict[bytes, list[int]] = {}  # numbers, the oldest first
@@ -99,9 +101,8 @@ class Registry:
         for uid, version in self._versions.items():
             yield ["version", uid, version]
         yield ["tick", self.time]
-        for dataset, clocks in self.watermarks.items():
-            for clock, time in clocks.items():
-                yield ["watermark", dataset, clock, time]
+        for dataset, clock, time, reached in self.watermarks:
+            yield ["watermark", dataset, clock, time, reached]
         for watching in self.watches:
             yield ["watch", asdict(watching)]
 
@@ -153,9 +154,9 @@ class Registry:
         self.time = max(self.time, time)  # a clock that was set back does not count
         self.watches.on_tick(self.time)
 
-    def _on_watermark(self, dataset: str, clock: str, time: int) -> None:
-        held = self.watermarks[dataset].get(clock)
-        self.watermarks[dataset][clock] = time if held is None else max(held, time)
+    def _on_watermark(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
+        self.watermarks.learn(dataset, clock, reached)
+        self.watermarks.set(dataset, clock, time)
 
     def _on_watch(self, held: dict[str, Any]) -> None:
         self.watches.begin(held)
@@ -256,10 +257,9 @@ class Registry:
     def tick(self, time: int) -> None:
         self._change("tick", time)
 
-    def advance(self, dataset: str, clock: str, time: int) -> None:
-        """Move a data set's watermark, never back."""
-        if time > self.watermarks[dataset].get(clock, time - 1):
-            self._change("watermark", dataset, clock, time)
+    def advance(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
+        """Move a data set's watermark, never back, and keep how far its partitions are."""
+        self._change("watermark", dataset, clock, time, reached)
 
     def watch(self, held: dict[str, Any]) -> None:
         if held["id"] in self.watches:  # a repeat, so late that its outcome was forgotten

@@ -15,6 +15,7 @@ from sde.definitions import has_panes, template_of
 from sde.layer import WHOLE_STREAM, Kept, Layer, Now, Reach
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Create, Definition
+from sde.messages.loop import Reached
 from sde.messages.windows import ARRIVAL
 from sde.registry import Instance, Registry
 from sde.registry_file import RegistryFile
@@ -23,6 +24,7 @@ from sde.store import Store
 from sde.windows.counted import CountedLayer
 from sde.windows.ordinal import OrdinalLayer
 from sde.windows.panes import PanedLayer
+from sde.windows.watermarks import later
 from synopses import Streams, Synopsis
 from synopses.hashing import hash_key
 
@@ -176,12 +178,12 @@ class Shard:
         for layer in self._layers.values():
             layer.sweep(now)
 
-    def advance(self, dataset: str, clock: str, time: int) -> None:
+    def advance(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
         """Let a data set's watermark go on: panes that are too old go."""
-        self.registry.advance(dataset, clock, time)
+        self.registry.advance(dataset, clock, time, reached)
         for layer in self.paned(dataset):
             if layer.window.clock == clock:
-                layer.expire(self.registry.watermarks[dataset][clock])
+                layer.expire(time)
 
     def paned(self, dataset: str) -> list[PanedLayer]:
         layers = self._of_dataset.get(dataset, {}).values()
@@ -209,15 +211,15 @@ class Shard:
         }
         return sorted(found)
 
-    def clocks(self, dataset: str) -> dict[str, int]:
-        """The latest time seen here, by clock, where it is ahead of the watermark."""
-        ahead: dict[str, int] = {}
+    def clocks(self, dataset: str) -> dict[str, Reached]:
+        """How far the tuples of this batch are, by clock and partition."""
+        reached: dict[str, Reached] = {}
         for layer in self.paned(dataset):
-            clock, latest = layer.window.clock, layer.latest
-            watermark = self.registry.watermarks[dataset].get(clock)
-            if latest is not None and (watermark is None or latest > watermark):
-                ahead[clock] = max(latest, ahead.get(clock, latest))
-        return ahead
+            if layer.reached:
+                clock = layer.window.clock
+                reached[clock] = later(reached.get(clock, {}), layer.reached)
+                layer.reached = {}
+        return reached
 
     # -- data ----------------------------------------------------------------------------------
 
@@ -233,10 +235,11 @@ class Shard:
     def add(self, block: Block) -> None:
         layers = self._of_dataset.get(block.dataset, {}).values()
         selection = Selection(block)
-        tick, watermarks = self.registry.time, self.registry.watermarks[block.dataset]
+        tick, watermarks = self.registry.time, self.registry.watermarks
         free = self._free_bytes(block.dataset)
         for layer in layers:
-            watermark = watermarks.get(layer.window.clock) if layer.window else None
+            clock = layer.window and layer.window.clock
+            watermark = watermarks.get(block.dataset, clock) if clock else None
             held = _bytes([layer])
             layer.add(selection, self._room(layer, free), Now(tick, watermark))
             free -= _bytes([layer]) - held

@@ -108,7 +108,7 @@ class Watcher:
         window = instance.definition.window
         if window is None or window.count:
             return None
-        known = registry.watermarks[instance.definition.dataset].get(window.clock)
+        known = registry.watermarks.get(instance.definition.dataset, window.clock)
         return registry.time if known is None else known
 
     def _say(self, group: Group, at: int | None) -> list[Partial]:

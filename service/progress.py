@@ -36,13 +36,14 @@ def _is_read(source: Any) -> bool:
 
 
 def _offsets(text: str | None) -> Offsets:
-    return from_json(json.loads(text)) if text else {}
+    """Spark writes "null" where a source has not been asked yet."""
+    return from_json(json.loads(text or "{}") or {})
 
 
 def _line(progress: Any) -> dict[str, Any]:
     reached: dict[str, Any] = {}
     for source in progress["sources"]:
-        reached |= json.loads(source["endOffset"] or "{}")
+        reached |= json.loads(source["endOffset"] or "{}") or {}
     return {
         "batch": progress["batchId"],
         "at": progress["timestamp"],

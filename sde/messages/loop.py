@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 from sde.messages.fields import Fields
 
+Reached = dict[str, tuple[int, int]]  # by partition: latest time of a tuple, latest arrival
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
@@ -28,7 +30,7 @@ class Progress:
 
     op: ClassVar = "progress"
     dataset: str
-    clocks: dict[str, int]
+    clocks: dict[str, Reached]
     changed: bool = False
 
 
@@ -83,9 +85,8 @@ def decode_loop(message: dict[str, Any], checkpoint: str) -> Loop:
         case "tick":
             return Tick(fields.moment("time"), fields.flag("caught_up"))
         case "progress":
-            clocks = fields.nested("clocks")
-            times = {clock: clocks.moment(clock) for clock in fields.object("clocks")}
-            return Progress(fields.text("dataset"), times, fields.flag("changed"))
+            clocks = {clock: _reached(fields, clock) for clock in fields.object("clocks")}
+            return Progress(fields.text("dataset"), clocks, fields.flag("changed"))
         case "answered":
             holds = fields.flag("holds") if fields.has("holds") else None
             return Answered(
@@ -95,3 +96,12 @@ def decode_loop(message: dict[str, Any], checkpoint: str) -> Loop:
             return Again(fields.object("arrived"), fields.moment("at"))
         case _:
             return Due(fields.moment("at") if fields.has("at") else None)
+
+
+def _reached(fields: Fields, clock: str) -> Reached:
+    partitions = fields.nested("clocks").object(clock)
+    for pair in partitions.values():
+        fits = isinstance(pair, list | tuple) and len(pair) == 2
+        if not fits or not all(isinstance(time, int) and abs(time) < 2**62 for time in pair):
+            fields.refuse("clocks", "two times for each partition")
+    return {partition: (pair[0], pair[1]) for partition, pair in partitions.items()}

@@ -25,7 +25,16 @@ from sde.framing import pack, unpack
 from sde.infore import is_infore, native_messages
 from sde.library import Library
 from sde.messages import Create, Definition, Delete, Fault, Refusal, Unwatch, Watch
-from sde.messages.loop import Again, Answered, Due, Loop, Progress, Tick, decode_loop
+from sde.messages.loop import (
+    Again,
+    Answered,
+    Due,
+    Loop,
+    Progress,
+    Reached,
+    Tick,
+    decode_loop,
+)
 from sde.messages.windows import ARRIVAL
 from sde.partial import Partial
 from sde.questions import Said
@@ -171,21 +180,22 @@ def turn(shard: Shard, message: Loop, watcher: Watcher | None = None) -> list[Pa
     """Let time go on at a shard, and say what watches want to hear when windows close."""
     said: list[Partial] = []
 
-    def advance(dataset: str, clock: str, time: int) -> None:
-        before = shard.registry.watermarks[dataset].get(clock)
+    def advance(dataset: str, clock: str, time: int, reached: Reached) -> None:
+        before = shard.registry.watermarks.get(dataset, clock)
         if watcher is not None and (before is None or time > before):
             said.extend(watcher.closing(dataset, clock, before, time))
-        shard.advance(dataset, clock, time)
+        shard.advance(dataset, clock, time, reached)
 
     match message:
         case Tick(time, caught_up):
             shard.tick(time)
             if caught_up:
                 for dataset, clock in shard.clocks_of(ARRIVAL):
-                    advance(dataset, clock, shard.registry.time - _ARRIVAL_SLACK)
+                    advance(dataset, clock, shard.registry.time - _ARRIVAL_SLACK, {})
         case Progress(dataset, clocks, _):
-            for clock, time in clocks.items():
-                advance(dataset, clock, time)
+            for clock, reached in clocks.items():
+                time = shard.registry.watermarks.after(dataset, clock, reached)
+                advance(dataset, clock, time, reached)
         case Answered(watch, number, value, holds):
             shard.registry.answered(watch, number, value, holds)
     return said

@@ -43,9 +43,10 @@ from sde.messages import (
     unreadable,
     watch_answer,
 )
-from sde.messages.loop import Again, Answered, Due, Loop, Progress, loop_json
+from sde.messages.loop import Again, Answered, Due, Loop, Progress, Reached, loop_json
 from sde.partial import Partial
 from sde.watches import Watching
+from sde.windows.watermarks import later
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ class Merge:
 
     def on_reports(self, reports: Iterable[Progress | Due]) -> Iterator[Outgoing]:
         """What the shards shall learn in the next batch."""
-        clocks: dict[str, dict[str, int]] = defaultdict(dict)
+        clocks: dict[str, dict[str, Reached]] = defaultdict(dict)
         changed: dict[str, bool] = defaultdict(bool)
         for report in reports:
             if isinstance(report, Due):
@@ -106,8 +107,8 @@ class Merge:
                 continue
             changed[report.dataset] |= report.changed
             held = clocks[report.dataset]
-            for clock, time in report.clocks.items():
-                held[clock] = max(time, held.get(clock, time))
+            for clock, reached in report.clocks.items():
+                held[clock] = later(held.get(clock, {}), reached)
         for dataset in sorted(clocks):
             yield self._to_loop(Progress(dataset, clocks[dataset], changed[dataset]))
 

@@ -18,6 +18,7 @@ from sde.bank import Bank
 from sde.kernels import panes as kernel
 from sde.layer import WHOLE_STREAM, Kept, Layer, Now, Reach
 from sde.messages import Code, Definition, Refusal, Span
+from sde.messages.loop import Reached
 from sde.messages.windows import ARRIVAL, SESSION, Window
 from sde.selection import Selection
 from sde.slot_table import SlotTable
@@ -26,6 +27,7 @@ from sde.times import NO_TIME
 from sde.windows.sessions import Cell, Session, sessions
 from sde.windows.spans import Interval, asked, closing, horizon, open_window, require_kept
 from sde.windows.sums import PaneSums
+from sde.windows.watermarks import later
 from synopses import Synopsis, Texts
 
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
@@ -58,6 +60,7 @@ class PanedLayer(Layer):
         self._named = SlotTable(store, f"{name}.named")
         super().__init__(store, name, bank, definition)
         self._sums = PaneSums()
+        self.reached: Reached = {}  # by the tuples of this batch
 
     def _map(self) -> None:
         super()._map()
@@ -117,7 +120,11 @@ class PanedLayer(Layer):
             panes,
             self._counters,
         )
-        self._counters[_LATEST] = max(self._counters[_LATEST], latest)
+        if latest != _UNSET:
+            block, arrival = selection.block, int(selection.arrivals.max())
+            self._counters[_LATEST] = max(self._counters[_LATEST], latest)
+            news = {f"{block.topic}/{block.partition}": (int(latest), arrival)}
+            self.reached = later(self.reached, news)
 
     def _chosen(self, selection: Selection) -> NDArray[np.bool_]:
         hashes = selection.block.stream_hashes

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pure_engine import PureEngine, create
 
+from sde.windows.watermarks import SILENCE, Watermarks
 from synopses import KINDS, Items
 
 T0 = 1_700_000_000_000
@@ -273,3 +274,40 @@ def test_dft_takes_a_window_by_count():
     assert {tuple(sorted(pair[:2])) for pair in found["value"]} >= {("a", "b")}
     told = engine.ask(op="describe", uid="w")["value"]
     assert (told["params"]["window"], told["params"]["basic_window"]) == (40.0, 10.0)
+
+
+def test_what_is_in_order_in_its_partition_is_never_late():
+    """One partition is read far ahead of the other; nothing is lost, and windows close by the
+    slower one until it falls silent."""
+    engine = PureEngine(shards=2)
+    engine.run([window_request("count_min", "dataset", {"size": "2s", "keep": "10m"})])
+    for partition, stop in ((0, 60_000), (1, 20_000), (1, 60_000)):
+        start = 20_000 if stop == 60_000 and partition else 0
+        rows = [{"s": "s1", "t": t, "k": 7, "v": 1} for t in range(start, stop, 500)]
+        data = tuples_of(rows)
+        if partition == 0:  # tuples of both partitions are in the first batch
+            engine.replies(data=data, time=T0 + 60_000)
+            engine.union.clear()
+            engine.union.append(progress({"data/0": (T0 + 59_500, T0), "data/1": (T0, T0)}))
+        else:
+            engine.replies(data=data, partition=1, time=T0 + 60_000)
+    engine.settle()
+    told = described(engine)
+    assert (told["tuples"], told["late_dropped"]) == (240, 0)
+    assert told["watermark"] == T0 + 59_500
+
+
+def progress(reached):
+    clocks = {"|auto|3600000": {place: list(times) for place, times in reached.items()}}
+    return {"op": "progress", "checkpoint": "-", "dataset": "d", "clocks": clocks}
+
+
+def test_a_partition_that_falls_silent_holds_nobody_up():
+    marks = Watermarks()
+    for news in ({"a": (100, 0), "b": (50, 0)}, {"a": (900, SILENCE)}):
+        time = marks.after("d", "c", news)
+        marks.learn("d", "c", news)
+        marks.set("d", "c", time)
+        assert time == 50
+    assert marks.after("d", "c", {"a": (5000, SILENCE + 1)}) == 5000
+    assert marks.after("d", "c", {"b": (60, SILENCE + 1)}) == 60

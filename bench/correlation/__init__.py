@@ -1,0 +1,1 @@
+"""Which of thousands of stocks move together: `python -m bench.correlation`."""

@@ -1,0 +1,1 @@
+"""Seconds from a question to its answer: `python -m bench.latency`."""

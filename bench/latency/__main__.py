@@ -1,0 +1,126 @@
+"""python -m bench.latency: seconds from a question sent to its answer received.
+
+Idle, and while tuples come at half of the most the engine was seen to take in this run; from a
+create to the first answer; where the time goes; and how long `sde serve` takes until it is ready,
+with everything downloaded and compiled. Exits with 1 if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.goals import verdict
+from bench.latency.questions import Asked, ask, create_and_ask, where_time_goes
+from bench.latency.report import Latencies, write
+from bench.machine import RESULTS, measured_on
+from bench.serving import Serving, serving
+from bench.throughput import engine as throughput
+from bench.throughput.cases import PER_STREAM, Case
+from bench.throughput.topics import Loader, make_topic
+from bench.throughput.tuples import DATASET, STREAMS, again_and_again, make_tuples
+from clients import Answer, Client
+from clients.engine_process import EngineProcess
+from service.broker import EmbeddedBroker
+
+_TOPIC = "latency"
+_SETTLE = 5.0  # seconds of load before the first question
+_KEPT_UP = 0.95  # of the pace asked for: less is not half load
+
+
+def prepare(engine: Serving, sde: Client, servers: str, count: int) -> float:
+    """A Count-Min for each stream, filled; returns the engine's best pace with such."""
+    loader, tuples = Loader(servers), make_tuples(min(count, 1_000_000))
+    most = throughput.measure(engine, loader, Case(PER_STREAM, "json"), _TOPIC, tuples, count)
+    sde.create("count_min", dataset=DATASET, uid="counted", key="trader", scope="stream")
+    few = make_tuples(20 * STREAMS)
+    load = loader.put(_TOPIC, again_and_again("json", few, 1))
+    loader.show()
+    throughput.wait_until_read(engine, load)
+    return most
+
+
+def question(sde: Client) -> Answer:
+    return sde.estimate("counted", stream="S0001", key="T00001")
+
+
+@contextmanager
+def under_load(servers: str, rate: float, seconds: float) -> Iterator[list[float]]:
+    """Tuples come meanwhile; the list holds, afterwards, the pace they came at."""
+    words = [sys.executable, "-m", "bench.latency.pacer", servers, _TOPIC, str(rate), str(seconds)]
+    reached: list[float] = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as pacer:
+        assert pacer.stdout is not None
+        pacer.stdout.readline()
+        time.sleep(_SETTLE)
+        yield reached
+        reached.append(float(pacer.stdout.readline()))
+
+
+def half_load(sde: Client, servers: str, rate: float, seconds: float) -> tuple[list[Asked], float]:
+    with under_load(servers, rate, _SETTLE + seconds) as reached:
+        deadline = time.monotonic() + seconds - 1
+        asked = ask(lambda: question(sde), lambda _: time.monotonic() > deadline)
+    if reached[0] < _KEPT_UP * rate:
+        print(f"the load was {reached[0]:,.0f} tuples/s instead of {rate:,.0f}")
+    return asked, reached[0]
+
+
+def ready_seconds(folder: Path, times: int) -> list[float]:
+    """As a user meets it: a new folder, the embedded broker, until it says `ready`."""
+    taken = []
+    for number in range(times):
+        engine = EngineProcess(folder / f"ready-{number}")
+        began = time.monotonic()
+        engine.start()
+        taken.append(time.monotonic() - began)
+        engine.stop()
+    return taken
+
+
+def measure(folder: Path, questions: int, seconds: float, count: int, starts: int) -> Latencies:
+    with EmbeddedBroker(folder / "broker") as broker:
+        servers = broker.bootstrap_servers
+        make_topic(servers, _TOPIC)
+        with (
+            serving(folder / "engine", servers, "latency", [_TOPIC]) as engine,
+            engine.client(_TOPIC) as sde,
+        ):
+            most = prepare(engine, sde, servers, count)
+            print(f"at most {most:,.0f} tuples/s", flush=True)
+            idle = ask(lambda: question(sde), lambda asked: asked >= questions)
+            created = create_and_ask(sde, DATASET, max(5, questions // 5))
+            loaded, load = half_load(sde, servers, most / 2, seconds)
+            time.sleep(1)  # the engine writes its log a few times a second
+            batches = engine.batches()
+    ready = ready_seconds(folder, starts)
+    stages = {"idle": where_time_goes(idle, batches), "half load": where_time_goes(loaded, batches)}
+    asked = {"idle": idle, "create to first answer, idle": created, "half load": loaded}
+    return Latencies(most, load, asked, stages, ready)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.latency", description=__doc__)
+    parser.add_argument("--questions", type=int, default=200, help="asked of an idle engine")
+    parser.add_argument("--seconds", type=float, default=90, help="of questions under load")
+    parser.add_argument("--tuples", type=int, default=6_000_000, help="to find the best pace")
+    parser.add_argument("--starts", type=int, default=3, help="times `sde serve` is started")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sde-bench-") as folder:
+        found = measure(
+            Path(folder), options.questions, options.seconds, options.tuples, options.starts
+        )
+    print("\n".join(found.lines()))
+    write(found, measured_on(), options.results)
+    return verdict(found.goals())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

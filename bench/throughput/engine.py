@@ -1,0 +1,56 @@
+"""The engine's tuples a second: load a topic, let it be seen, and read the engine's own log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from bench.batches import Batch
+from bench.rates import Mark, batch_rate
+from bench.serving import Serving
+from bench.throughput import cases
+from bench.throughput.cases import Case
+from bench.throughput.topics import Load, Loader
+from bench.throughput.tuples import Tuples, again_and_again
+
+_SECONDS = 300.0
+
+
+def measure(
+    engine: Serving, loader: Loader, case: Case, topic: str, tuples: list[Tuples], count: int
+) -> float:
+    """Tuples a second with the synopses of the case, which exist only meanwhile."""
+    load = loader.put(topic, again_and_again(case.form, tuples, count))
+    with engine.client(topic) as sde:
+        uids = cases.create(sde, case.synopses)
+        loader.show()
+        rate = batch_rate(wait_until_read(engine, load))
+        seen = sde.describe(uids[0])
+        if seen.tuples != load.tuples:
+            raise SystemExit(f"{case.name}: the engine counted {seen.tuples} of {load.tuples}")
+        cases.delete(sde, uids)
+    return rate
+
+
+def wait_until_read(engine: Serving, load: Load) -> list[Mark]:
+    """When the engine began, and when it had read how many of the tuples."""
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        marks = progress(engine.batches(), load)
+        if marks and marks[-1].tuples == load.tuples:
+            return marks
+        if time.monotonic() > deadline:
+            done = marks[-1].tuples if marks else 0
+            raise SystemExit(f"{done} of {load.tuples} tuples were read after {_SECONDS:g} s")
+        time.sleep(0.1)
+
+
+def progress(batches: Sequence[Batch], load: Load) -> list[Mark]:
+    marks: list[Mark] = []
+    for batch in batches:
+        read = load.read(batch.offsets)
+        if read and not marks:
+            marks.append(Mark(batch.began, 0))
+        if marks and read > marks[-1].tuples:
+            marks.append(Mark(batch.ended, read))
+    return marks

@@ -1,0 +1,145 @@
+"""Rates as a table, JSON, a picture, and the goals they have to meet."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.goals import Goal
+from bench.machine import in_one_line
+from bench.rates import Spread
+from bench.throughput.cases import HUNDRED, ONE, PER_STREAM
+from bench.throughput.peers import USER
+
+ENGINE = "engine"
+_GOALS = [  # who, form, against whom (per-stream case, one tuple a message), how many times
+    (f"{ENGINE}: {PER_STREAM}", "json", USER.name, 1.2),
+    (f"{ENGINE}: {ONE}", "json", USER.name, 1.2),
+    (f"{ENGINE}: {HUNDRED}", "json", USER.name, 0.4),
+    (f"{ENGINE}: {PER_STREAM}", "lines", USER.name, 2.0),
+    (f"{ENGINE}: {PER_STREAM}", "arrow", USER.name, 5.0),
+    (f"{ENGINE}: {PER_STREAM}", "json", "Quix Streams", 10.0),
+    (f"{ENGINE}: {PER_STREAM}", "json", "Bytewax", 5.0),
+]
+_HEADER = ("who", "form", "thousand tuples/s", "times the own loop")
+
+
+@dataclass
+class Results:
+    """Tuples a second by contender, form and round."""
+
+    rates: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)
+
+    def add(self, who: str, form: str, number: int, rate: float) -> None:
+        self.rates.setdefault((who, form), {})[number] = rate
+
+    def spread(self, who: str, form: str) -> Spread:
+        return Spread.of(list(self.rates[who, form].values()))
+
+    def ratio(self, who: str, form: str, other: str) -> Spread | None:
+        """To another contender's per-stream case with one tuple a message, round by round."""
+        ours, theirs = self.rates.get((who, form), {}), self.rates.get((other, "json"), {})
+        rounds = ours.keys() & theirs.keys()
+        return Spread.of([ours[n] / theirs[n] for n in rounds]) if rounds else None
+
+    def goals(self) -> list[Goal]:
+        found = []
+        for who, form, other, bound in _GOALS:
+            ratio = self.ratio(who, form, other)
+            figure = None if ratio is None else ratio.median
+            found.append(Goal(f"{who}, {form}, against {other}", figure, bound, " times"))
+        return found
+
+    def rows(self) -> list[tuple[str, ...]]:
+        rows = []
+        for who, form in self.rates:
+            ratio = self.ratio(who, form, USER.name)
+            rows.append((who, form, _shown(self.spread(who, form), 1000), _shown(ratio, 1)))
+        return rows
+
+    def plain(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "who": who,
+                "form": form,
+                "rates": [round(rate) for rate in rates.values()],
+                "times_own_loop": asdict(ratio) if ratio else None,
+            }
+            for (who, form), rates in self.rates.items()
+            for ratio in [self.ratio(who, form, USER.name)]
+        ]
+
+
+def _shown(spread: Spread | None, unit: float) -> str:
+    if spread is None:
+        return ""
+    digits = 0 if unit > 1 else 2
+    low, mid, high = (f"{n / unit:,.{digits}f}" for n in (spread.least, spread.median, spread.most))
+    return f"{mid} ({low}-{high})"
+
+
+def line(row: tuple[str, ...]) -> str:
+    widths = (36, 6, 26, 20)
+    return " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def print_table(results: Results) -> None:
+    print(line(_HEADER))
+    for row in results.rows():
+        print(line(row))
+
+
+def write(results: Results, machine: dict[str, str], skipped: list[str], folder: Path) -> None:
+    """throughput.json, throughput.md and throughput.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {
+        "on": machine,
+        "results": results.plain(),
+        "skipped": skipped,
+        "goals": [goal.plain() for goal in results.goals()],
+    }
+    (folder / "throughput.json").write_text(json.dumps(found, indent=1) + "\n")
+    lines = [
+        "# Tuples a second",
+        "",
+        "114-byte JSON tuples of 5000 streams, one topic with two partitions, broker included in",
+        "the same cores. `json`: one tuple a message; `lines`: 1000; `arrow`: frames as the SDK",
+        "makes them. Median of the rounds (worst-best); ratios are taken within a round, to the",
+        "own loop in two processes with a sketch for each stream and one tuple a message. The",
+        "engine saves its state and answers; the loops do neither. `python -m bench.throughput`.",
+        "",
+        in_one_line(machine),
+        "",
+        "| " + " | ".join(_HEADER) + " |",
+        "|" + "---|" * len(_HEADER),
+        *("| " + " | ".join(row) + " |" for row in results.rows()),
+        "",
+        *(f"- not measured: {reason}" for reason in skipped),
+        *(f"- {goal.line}" for goal in results.goals()),
+    ]
+    (folder / "throughput.md").write_text("\n".join(lines) + "\n")
+    _draw(results, folder / "throughput.png")
+
+
+def _draw(results: Results, path: Path) -> None:
+    import matplotlib  # only here: it takes a second to import
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    colours = {"json": "tab:blue", "lines": "tab:orange", "arrow": "tab:green"}
+    entries = list(results.rates)
+    figure, axes = pyplot.subplots(figsize=(10, 0.32 * len(entries) + 1.2))
+    for place, (who, form) in enumerate(entries):
+        spread = results.spread(who, form)
+        axes.barh(place, spread.median / 1e6, color=colours[form], alpha=0.7)
+        axes.plot([spread.least / 1e6, spread.most / 1e6], [place, place], "|-", color="0.2", ms=6)
+    axes.set_yticks(range(len(entries)), [f"{who}, {form}" for who, form in entries])
+    axes.invert_yaxis()
+    axes.set_xlabel("million tuples a second: median, worst and best round")
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+    pyplot.close(figure)

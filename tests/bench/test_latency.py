@@ -1,0 +1,54 @@
+import pytest
+
+from bench.batches import Batch, read_batches
+from bench.latency.questions import Asked, Percentiles, where_time_goes
+from bench.latency.report import Latencies, write
+
+
+def asked(*seconds):
+    return [Asked(100.0, 100.0 + each, 7) for each in seconds]
+
+
+def test_percentiles_are_of_the_seconds_between_question_and_answer():
+    found = Percentiles.of(asked(*(n / 100 for n in range(1, 102))))
+    assert (found.p50, found.p95, found.p99) == pytest.approx((0.51, 0.96, 1.0))
+
+
+def test_the_stages_of_an_answer_add_up_to_its_time():
+    batch = Batch(7, 100.2, {"addBatch": 0.5, "walCommit": 0.1, "triggerExecution": 0.6}, {})
+    stages = where_time_goes(asked(0.9), [batch])
+    assert list(stages) == [
+        "until the batch begins",
+        "addBatch",
+        "walCommit",
+        "from the batch's end to the answer",
+    ]
+    assert sum(stages.values()) == pytest.approx(0.9)
+
+
+def test_answers_of_batches_nobody_noted_have_no_stages():
+    assert where_time_goes(asked(0.9), []) == {}
+
+
+def test_a_half_written_line_of_the_engines_log_is_left_for_later(tmp_path):
+    (tmp_path / "logs").mkdir()
+    line = (
+        '{"batch": 3, "at": "1970-01-01T00:00:02.500Z", "milliseconds": {"triggerExecution": 500},'
+        ' "offsets": {"t": {"0": 4}}}\n'
+    )
+    (tmp_path / "logs" / "batches.jsonl").write_text(line + line[:30])
+    (batch,) = read_batches(tmp_path)
+    assert (batch.number, batch.began, batch.ended) == (3, 2.5, 3.0)
+    assert batch.offsets == {("t", 0): 4}
+
+
+def test_slow_answers_and_a_slow_start_miss_their_goals(tmp_path):
+    settings = {
+        "idle": asked(0.5),
+        "create to first answer, idle": asked(2.0),
+        "half load": asked(2.5),
+    }
+    found = Latencies(1e6, 5e5, settings, {"idle": {"addBatch": 0.1}}, [20.0, 30.0, 31.0])
+    assert [goal.met for goal in found.goals()] == [True, False, False]
+    write(found, {"machine": "m"}, tmp_path)
+    assert "| half load | 1 |" in (tmp_path / "latency.md").read_text()
