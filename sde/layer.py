@@ -43,14 +43,6 @@ class Reach(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
-    """What a layer must know of time while it adds a block."""
-
-    tick: int  # the engine's clock
-    watermark: int | None  # of the data set, by the layer's own clock
-
-
-@dataclass(frozen=True, slots=True)
 class Kept:
     """A synopsis as a snapshot keeps it: whose it is, and what lies in its slot."""
 
@@ -104,9 +96,12 @@ class Layer:
         """Tuples left out because their stream found no room."""
         return int(self._shed[0])
 
-    def add(self, selection: Selection, room: int, now: Now) -> None:
-        """Add a block; at most `room` new slots may be made, what needs more is shed."""
-        slots = self._slots_of(selection, room, now)
+    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        """Add a block; at most `room` new slots may be made, what needs more is shed.
+
+        `watermark` is that of the data set, by the layer's own clock.
+        """
+        slots = self._slots_of(selection, room)
         self._add(selection, slots)
         if self.reach is not Reach.NAMED:
             self._shed[0] += np.count_nonzero(slots < 0)
@@ -133,7 +128,7 @@ class Layer:
         reads = type(self.bank.template).reads
         return selection.items(self.key, self.values, self.time, reads)
 
-    def _slots_of(self, selection: Selection, room: int, now: Now) -> NDArray[np.int32]:
+    def _slots_of(self, selection: Selection, room: int) -> NDArray[np.int32]:
         """The slot of each tuple, -1 for none."""
         block = selection.block
         if self.reach is Reach.WHOLE:

@@ -12,7 +12,7 @@ import numpy as np
 from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
 from sde.definitions import has_panes, template_of
-from sde.layer import WHOLE_STREAM, Kept, Layer, Now, Reach
+from sde.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Create, Definition
 from sde.messages.loop import Reached
@@ -235,13 +235,13 @@ class Shard:
     def add(self, block: Block) -> None:
         layers = self._of_dataset.get(block.dataset, {}).values()
         selection = Selection(block)
-        tick, watermarks = self.registry.time, self.registry.watermarks
+        watermarks = self.registry.watermarks
         free = self._free_bytes(block.dataset)
         for layer in layers:
             clock = layer.window and layer.window.clock
             watermark = watermarks.get(block.dataset, clock) if clock else None
             held = _bytes([layer])
-            layer.add(selection, self._room(layer, free), Now(tick, watermark))
+            layer.add(selection, self._room(layer, free), watermark)
             free -= _bytes([layer]) - held
 
     def _free_bytes(self, dataset: str) -> int:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sde.bank import Bank
 from sde.kernels import panes as kernel
-from sde.layer import Kept, Now
+from sde.layer import Kept
 from sde.messages import Definition
 from sde.selection import Selection
 from sde.slot_table import SlotTable
@@ -34,7 +34,7 @@ class CountedLayer(PanedLayer):
     def reads_times(self) -> bool:
         return "times" in type(self.bank.template).reads
 
-    def _place(self, selection: Selection, now: Now, panes: NDArray[np.int64]) -> None:
+    def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
         block = selection.block
         chosen = self._chosen(selection)
         counters = self._counters_of(block.stream_hashes, chosen)

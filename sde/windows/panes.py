@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sde.bank import Bank
 from sde.kernels import panes as kernel
-from sde.layer import WHOLE_STREAM, Kept, Layer, Now, Reach
+from sde.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.messages import Code, Definition, Refusal, Span
 from sde.messages.loop import Reached
 from sde.messages.windows import ARRIVAL, SESSION, Window
@@ -91,22 +91,22 @@ class PanedLayer(Layer):
 
     # -- data -----------------------------------------------------------------------------------
 
-    def add(self, selection: Selection, room: int, now: Now) -> None:
-        placed = self._placed(selection, now)
+    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        placed = self._placed(selection, watermark)
         slots = self._pane_slots(selection, placed, room)
         self._add(selection, slots)
         if self.window.type == SESSION:
             kernel.extremes(slots, selection.times(self.window), self._first, self._last)
 
-    def _placed(self, selection: Selection, now: Now) -> Placed:
+    def _placed(self, selection: Selection, watermark: int | None) -> Placed:
         block = selection.block
         panes = np.empty(len(block), np.int64)
-        self._place(selection, now, panes)
+        self._place(selection, watermark, panes)
         if self.reach is Reach.WHOLE:
             return Placed(panes, np.array([WHOLE_STREAM]), np.zeros(len(block), np.int32))
         return Placed(panes, block.stream_hashes, block.stream_of)
 
-    def _place(self, selection: Selection, now: Now, panes: NDArray[np.int64]) -> None:
+    def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
         window = self.window
         latest = kernel.place(
             selection.times(window),
@@ -116,7 +116,7 @@ class PanedLayer(Layer):
             window.pane,
             window.lateness,
             -1 if window.time == ARRIVAL else window.skew,
-            _UNSET if now.watermark is None else now.watermark,
+            _UNSET if watermark is None else watermark,
             panes,
             self._counters,
         )

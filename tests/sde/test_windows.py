@@ -204,6 +204,21 @@ def test_windows_by_count_hold_the_last_tuples_of_a_stream():
     assert described(engine)["panes"] <= 6
 
 
+def test_tuples_that_are_years_apart_find_their_panes():
+    engine = PureEngine(shards=1)
+    engine.run([window_request("count_min", "stream", {"size": "1h", "lateness": "40d"})])
+    year = 31_536_000_000
+    times = [0, -year, 500, -year + 1, 700, -2 * year]
+    rows = [{"s": "s1", "t": t, "k": 7, "v": 1} for t in times]
+    engine.replies(data=tuples_of(rows), time=T0)
+    engine.union.clear()  # before the watermark takes the old ones away
+    for at, count in ((0, 3), (-year, 2), (-2 * year, 1)):
+        end = ((T0 + at) // 3_600_000 + 1) * 3_600_000
+        assert export(engine, "w", stream="s1", end=end)["tuples"] == count
+    whole = export(engine, "w", stream="s1", **{"from": T0 - 3 * year, "to": T0 + 1000})
+    assert whole["tuples"] == 6
+
+
 def test_panes_that_no_window_can_need_are_given_back():
     engine = PureEngine(shards=2)
     window = {"type": "sliding", "size": "4s", "slide": "2s", "keep": "2s"}
