@@ -2,8 +2,8 @@
 
 It is a cache of what the state store holds. Its header names the version it reflects (a token)
 and whether somebody was in the middle of changing it. A token that is not the expected one, a
-dirty header, another boot of the machine or another format: the arena is thrown away and built
-again from the state store. One lock for each shard keeps two tasks apart.
+dirty header, missing or cut files, another boot of the machine or another format: the arena is
+thrown away and built again from the state store. One lock for each shard keeps two tasks apart.
 
     shard-3/lock  header  arrays/<group>/<array>@<dtype>@<row>  blobs/<blob>
 
@@ -17,7 +17,7 @@ import mmap
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,16 +77,26 @@ class Arena:
     def holds(self, token: str) -> bool:
         """Whether the arena reflects exactly the version `token`."""
         try:
-            return (self._folder / "header").read_text() == _header(_CLEAN, token)
+            held = (self._folder / "header").read_text()
+            return held == _header(_CLEAN, token) + self._inventory()
         except (OSError, UnicodeDecodeError):
             return False
+
+    def _inventory(self) -> str:
+        """How many array files there are and their bytes: so that lost or cut ones are noticed."""
+        files = size = 0
+        with suppress(FileNotFoundError):
+            for group in os.scandir(self._folder / "arrays"):
+                for file in os.scandir(group):
+                    files, size = files + 1, size + file.stat().st_size
+        return f"{files} files, {size} bytes\n"
 
     def begin(self) -> None:
         """From here until `finish` the arena is worth nothing to others."""
         self._write("header", _header(_DIRTY, "").encode())
 
     def finish(self, token: str) -> None:
-        self._write("header", _header(_CLEAN, token).encode())
+        self._write("header", (_header(_CLEAN, token) + self._inventory()).encode())
 
     def clear(self) -> None:
         """Throw everything away."""

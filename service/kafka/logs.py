@@ -31,6 +31,7 @@ _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 # Errors that pass by themselves: the broker restarts, a leader moves, metadata is behind.
 TRANSIENT = {
     KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._NOENT,
     KafkaError._RESOLVE,
     KafkaError._TIMED_OUT,
     KafkaError._TIMED_OUT_QUEUE,
@@ -66,6 +67,12 @@ def admin(settings: Settings) -> AdminClient:
     if key not in _admins:
         _admins[key] = AdminClient(config)
     return _admins[key]
+
+
+def forget_admin(settings: Settings) -> None:
+    """The next one asks anew who leads: a client that knew the broker before it crashed names an
+    old leader epoch and is refused for as long as its metadata lasts, which is minutes."""
+    _admins.pop((os.getpid(), identity(admin_config(settings))), None)
 
 
 class LogEnds:
@@ -116,7 +123,11 @@ class LogEnds:
             futures = admin(self._settings).list_offsets(
                 asked, isolation_level=isolation, request_timeout=_REQUEST_SECONDS
             )
-            return {(at.topic, at.partition): f.result().offset for at, f in futures.items()}
+            told = {(at.topic, at.partition): f.result().offset for at, f in futures.items()}
+            if any(offset < 0 for offset in told.values()):
+                # While its broker is away librdkafka may report success without an offset.
+                raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+            return told
 
         return self._patiently(ask)
 
@@ -151,4 +162,5 @@ class LogEnds:
                         f"{self._patience:g} s ({error.str()})."
                     ) from exception
                 _log.warning("topics %s: %s; asking again", self._topics, error.str())
+                forget_admin(self._settings)
                 time.sleep(_BACKOFF_SECONDS)
