@@ -37,6 +37,7 @@ def change_at_random(registry, rng, n):
     scope = "stream" if stream else ["dataset", "stream"][rng.integers(2)]
     create = Create(f"r{n}", uid, definition(n, scope=scope, stream=stream), bool(n % 2))
     every = {"every": "1s"} if n % 2 else {"on": "change"}
+    moment = int(rng.integers(10_000))
     changes = [
         lambda: registry.create(create, n),
         lambda: registry.create(create, n),
@@ -44,7 +45,7 @@ def change_at_random(registry, rng, n):
         lambda: registry.remember(f"r{n}", {"ok": {"uid": "newline\n\r\u2028", "n": n}}),
         lambda: registry.keep_version(uid, n),
         lambda: registry.tick(n * 400),
-        lambda: registry.advance("d", f"clock{n % 2}", int(rng.integers(10_000))),
+        lambda: registry.advance("d", f"clock{n % 2}", moment, {f"p{n % 3}": (moment, n)}),
         lambda: registry.watch(watch(other, uid, **every)) if registry.find(uid) else None,
         lambda: registry.unwatch(other),
         lambda: registry.answered(other, n, [1.5, None, "x"], True),
