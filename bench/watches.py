@@ -30,6 +30,7 @@ from clients import Client
 
 _DISTINCT = 250_000
 _EVERY = 1.0
+_BATCHES = 8  # that a turn is read in, or more: few would say little
 _PATIENCE = 600.0
 
 
@@ -42,7 +43,8 @@ def main() -> int:
     given = parser.parse_args()
     rates: dict[bool, list[float]] = {False: [], True: []}
     lateness: list[float] = []
-    with new_site() as site, site.engine, site.client(300) as sde:
+    batch = str(given.tuples // _BATCHES)
+    with new_site("--largest-batch", batch) as site, site.engine, site.client(300) as sde:
         loader, parts = Loader(site.servers), make_tuples(_DISTINCT)
         sde.create("count_min", dataset=DATASET, uid="trades", key="trader", scope="stream")
         _turn(site, loader, parts, given.tuples)  # learns its pace
@@ -102,7 +104,8 @@ def _turn(site: Site, loader: Loader, parts: list[Any], count: int) -> tuple[lis
         time.sleep(0.2)
     steps = zip(batches, reached, reached[1:], strict=False)
     read = [batch for batch, a, b in steps if b > a]
-    marks = [Mark(batch.ended, load.read(batch.offsets)) for batch in read]
+    ends = [Mark(batch.ended, load.read(batch.offsets)) for batch in read]
+    marks = [Mark(read[0].began, 0), *ends]
     return read, batch_rate(marks)
 
 
