@@ -4,8 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from service.broker import EmbeddedBroker
+
+# The same examples in every run. No deadline: a kernel's first call may have to compile it, and
+# the machine may be busy.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
