@@ -32,7 +32,10 @@ class Arrived:
         return (log, int(offset)) if offset.isdigit() else (self.place, 0)
 
     def as_json(self) -> dict[str, Any]:
-        held = asdict(self)
+        """Without what is not set. Shallow: there are thousands of them in a batch."""
+        held = {name: getattr(self, name) for name in self.__slots__}
+        if self.fault is not None:
+            held["fault"] = asdict(self.fault)
         return {name: v for name, v in held.items() if v is not None and v is not False}
 
     @classmethod

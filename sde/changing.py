@@ -209,7 +209,7 @@ class Changes:
         message = {**arrived.message, "id": request.id}
         since = max(arrived.time, shard.registry.time)
         held = Watching(request.id, arrived.place, since, message, infore=arrived.infore)
-        shard.registry.watch(asdict(held))
+        shard.registry.watch(held.as_json())
         return {"watch": request.id, "uid": ",".join(request.question.uids)}
 
 

@@ -7,7 +7,7 @@ keys came, and merge asks for all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class EachWatcher:
     def _partial(
         self, watching: Watching, instance: Instance, head: dict[str, Any], parts: list[bytes]
     ) -> Partial:
-        head = {**head, "about": [about(instance)], "watch": asdict(watching)}
+        head = {**head, "about": [about(instance)], "watch": watching.as_json()}
         arrived = Arrived(f"each {watching.id}", self._shard.registry.time, None)
         return Partial(arrived, self._shard.number, self._shard.of, self._batch, head, parts)
 

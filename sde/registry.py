@@ -104,7 +104,7 @@ class Registry:
         for dataset, clock, time, reached in self.watermarks:
             yield ["watermark", dataset, clock, time, reached]
         for watching in self.watches:
-            yield ["watch", asdict(watching)]
+            yield ["watch", watching.as_json()]
 
     def _on_number(self, number: int) -> None:
         self._next = number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import mmh3
@@ -29,6 +30,7 @@ from synopses import Streams, Synopsis
 from synopses.hashing import hash_key
 
 
+@lru_cache(maxsize=1 << 16)
 def stream_hash(stream: str) -> np.uint64:
     """What a stream is known by in tables and routing."""
     return np.uint64(hash_key(stream)[0, 0])

@@ -23,6 +23,10 @@ class Watching:
     due: int | None = None  # when it asks next, by the clock
     infore: dict[str, Any] | None = None  # the request in that dialect, if it came so
 
+    def as_json(self) -> dict[str, Any]:
+        """Shallow: there are thousands of them in a batch."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 class Watches:
     def __init__(self) -> None:

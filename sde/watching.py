@@ -121,7 +121,7 @@ class Watcher:
         place = f"watch {about_what}\n{question.span.end if question.span else 0:020}"
         head, parts = self._said(group, at)
         head["about"] = [about(i) for i in instances]
-        head["watches"] = [asdict(watching) for watching, _ in group]
+        head["watches"] = [watching.as_json() for watching, _ in group]
         head["span"] = question.span and asdict(question.span)
         arrived = Arrived(place, self._shard.registry.time, None)
         return [Partial(arrived, self._shard.number, self._shard.of, self._batch, head, parts)]
@@ -166,7 +166,7 @@ class Watcher:
                 0,
                 self._shard.of,
                 self._batch,
-                {"ended": asdict(w)},
+                {"ended": w.as_json()},
             )
             for w in ended
         ]
