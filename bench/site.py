@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.throughput.topics import make_topic
+from bench.batches import Batch, read_batches
+from bench.processes import runs
+from bench.throughput.topics import Load, make_topic
 from clients import Client
 from clients.engine_process import EngineProcess
 from service.broker import EmbeddedBroker
 
+_SECONDS_TO_READ = 600.0
 DATA, REQUESTS, OUTPUT = "sde-data", "sde-requests", "sde-output"  # the engine's defaults
 
 
@@ -38,6 +42,22 @@ class Site:
 
     def client(self, timeout: float) -> Client:
         return Client(self.servers, timeout=timeout)
+
+    def batches_that_read(self, load: Load, before: int) -> list[Batch]:
+        """Those after the first `before` that read the tuples of a load, once all are read."""
+        deadline = time.monotonic() + _SECONDS_TO_READ
+        while True:
+            batches = read_batches(self.engine.folder)[before:]
+            reached = [0, *(load.read(batch.offsets) for batch in batches)]
+            if reached[-1] == load.tuples:
+                steps = zip(batches, reached, reached[1:], strict=False)
+                return [batch for batch, a, b in steps if b > a]
+            done = f"{reached[-1]} of {load.tuples} tuples"
+            if not runs(self.engine.pid):
+                raise RuntimeError(f"the engine ended with {done} read")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{done} in {_SECONDS_TO_READ:g} s")
+            time.sleep(0.2)
 
 
 @contextmanager

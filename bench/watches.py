@@ -12,7 +12,6 @@ import argparse
 import itertools
 import json
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
@@ -31,7 +30,6 @@ from clients import Client
 _DISTINCT = 250_000
 _EVERY = 1.0
 _BATCHES = 8  # that a turn is read in, or more: few would say little
-_PATIENCE = 600.0
 
 
 def main() -> int:
@@ -93,17 +91,7 @@ def _turn(site: Site, loader: Loader, parts: list[Any], count: int) -> tuple[lis
     load = loader.put(DATA, again_and_again("json", parts, count))
     before = len(read_batches(site.engine.folder))
     loader.show()
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        batches = read_batches(site.engine.folder)[before:]
-        reached = [0, *(load.read(batch.offsets) for batch in batches)]
-        if reached[-1] == load.tuples:
-            break
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{reached[-1]} of {load.tuples} tuples in {_PATIENCE:g} s")
-        time.sleep(0.2)
-    steps = zip(batches, reached, reached[1:], strict=False)
-    read = [batch for batch, a, b in steps if b > a]
+    read = site.batches_that_read(load, before)
     ends = [Mark(batch.ended, load.read(batch.offsets)) for batch in read]
     marks = [Mark(read[0].began, 0), *ends]
     return read, batch_rate(marks)

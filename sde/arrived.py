@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sde.messages import Code, Fault
+from sde.messages import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,5 @@ class Arrived:
     @classmethod
     def from_json(cls, held: dict[str, Any]) -> Arrived:
         fault = held.get("fault")
-        if fault is not None:
-            fault = Fault(**{**fault, "code": Code(fault["code"])})
+        fault = None if fault is None else Fault.from_record(fault)
         return cls(**{"message": None, **held, "fault": fault})

@@ -236,7 +236,7 @@ def _check_closing(definitions: list[Definition], question: Question) -> None:
 def _raise_attached(arrived: Arrived) -> None:
     fault = (arrived.attached or {}).get("fault")
     if fault is not None:
-        raise Refusal(Code(fault["code"]), fault["message"], fault["field"])
+        raise Refusal.of(Fault.from_record(fault))
 
 
 def _read_state(template: Synopsis, state: bytes) -> Synopsis:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from statistics import mean
 
@@ -10,15 +9,13 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from bench.batches import Batch, read_batches
-from bench.processes import folder_bytes, memory, runs
+from bench.processes import folder_bytes, memory
 from bench.rates import Mark, batch_rate
 from bench.scale.cases import Case
 from bench.site import DATA, Site
 from bench.throughput.topics import Load, Loader
 from bench.throughput.tuples import DATASET, Tuples, again_and_again
 from clients import Client
-
-_SECONDS_TO_READ = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ def measure(
     load = loader.put(DATA, again_and_again("json", parts, count))
     before = len(read_batches(site.engine.folder))
     loader.show()
-    batches = _read_all(site, load, before)
+    batches = site.batches_that_read(load, before)
     _check(sde, case, load)
     marks = [Mark(batch.ended, load.read(batch.offsets)) for batch in batches]
     full = batches[len(batches) // 4 : -1] or batches
@@ -65,22 +62,6 @@ def measure(
 def _create(sde: Client, case: Case) -> list[str]:
     pending = [sde.submit("create", **fields) for fields in case.creates()]
     return [one.result()["uid"] for one in pending]
-
-
-def _read_all(site: Site, load: Load, before: int) -> list[Batch]:
-    """The batches that read the tuples, once all are read."""
-    deadline = time.monotonic() + _SECONDS_TO_READ
-    while True:
-        batches = read_batches(site.engine.folder)[before:]
-        reached = [0, *(load.read(batch.offsets) for batch in batches)]
-        if reached[-1] == load.tuples:
-            steps = zip(batches, reached, reached[1:], strict=False)
-            return [batch for batch, a, b in steps if b > a]
-        if not runs(site.engine.pid):
-            raise RuntimeError(f"the engine ended with {reached[-1]} of {load.tuples} tuples read")
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{reached[-1]} of {load.tuples} tuples in {_SECONDS_TO_READ:g} s")
-        time.sleep(0.2)
 
 
 def _forget(site: Site, load: Load) -> None:

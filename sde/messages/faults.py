@@ -39,6 +39,11 @@ class Fault:
     message: str
     field: str = ""
 
+    @classmethod
+    def from_record(cls, held: dict[str, Any]) -> Fault:
+        """The fault whose fields JSON kept."""
+        return cls(Code(held["code"]), held["message"], held["field"])
+
     def as_json(self) -> dict[str, Any]:
         named = {"field": self.field} if self.field else {}
         return {"status": "error", "code": str(self.code), "message": self.message, **named}
@@ -50,3 +55,8 @@ class Refusal(Exception):
     def __init__(self, code: Code, message: str, field: str = "") -> None:
         super().__init__(code, message, field)
         self.fault = Fault(code, message, field)
+
+    @classmethod
+    def of(cls, fault: Fault) -> Refusal:
+        """To leave with a fault that was found before."""
+        return cls(fault.code, fault.message, fault.field)

@@ -63,7 +63,7 @@ class Maintain:
 
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
-        need = shard.next_due()
+        need = self._next_due()
         blocks = sorted(blocks, key=lambda b: b.order)
         ticked, again = self._on_loop([a for a in arrived if a.loop])
         for one in [*again, *(a for a in arrived if not a.loop)]:
@@ -73,13 +73,17 @@ class Maintain:
         self._partials += self._watcher.answers(self._due)
         self._partials += self._watcher.ended()
         self._report({block.dataset for block in blocks})
-        due = shard.next_due()
+        due = self._next_due()
         if shard.number == 0 and (ticked or due != need):
             self.reports.append(Due(due))
         if self._before or self._after or self._kept:
             self.entry = _pack_entry(self._before, self._after, self._kept or [])
         shard.save()
         return self._partials
+
+    def _next_due(self) -> int | None:
+        """All shards wait for the same: one of them looks, and says it for all."""
+        return self._shard.next_due() if self._shard.number == 0 else None
 
     # -- the loop --------------------------------------------------------------------------------
 
@@ -93,14 +97,11 @@ class Maintain:
                     asked = Arrived.from_json(message.arrived)
                     asked_again.append(replace(asked, at=message.at))
                 case Tick():
-                    ticks.append(one)
+                    ticks.append((one, message))
                 case Progress() | Answered():
                     self._turn(one, message)
         if ticks:  # those that waited for each other count as one
-            last = max(ticks, key=lambda a: a.position)
-            message = _loop(last)
-            assert isinstance(message, Tick)
-            self._turn(last, message)
+            self._turn(*max(ticks, key=lambda tick: tick[0].position))
             self._due += self._shard.registry.watches.due
         return bool(ticks), asked_again
 

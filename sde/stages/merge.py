@@ -119,7 +119,7 @@ class Merge:
         arrived = first.arrived
         try:
             if arrived.fault is not None:
-                raise Refusal(arrived.fault.code, arrived.fault.message, arrived.fault.field)
+                raise Refusal.of(arrived.fault)
             assert arrived.message is not None
             if is_infore(arrived.message):  # nothing was to be done
                 acknowledged = {"status": "ok", "op": None}
@@ -278,8 +278,7 @@ class Merge:
 def _raise_fault(partials: list[Partial]) -> None:
     for partial in partials:
         if "fault" in partial.head:
-            fault = partial.head["fault"]
-            raise Refusal(Code(fault["code"]), fault["message"], fault["field"])
+            raise Refusal.of(Fault.from_record(partial.head["fault"]))
 
 
 def _estimate(request: Ask, partials: list[Partial]) -> dict[str, Any]:

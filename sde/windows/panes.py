@@ -26,7 +26,7 @@ from sde.store import Store
 from sde.times import NO_TIME
 from sde.windows.sessions import Cell, Session, sessions
 from sde.windows.spans import Interval, asked, closing, horizon, open_window, require_kept
-from sde.windows.sums import PaneSums
+from sde.windows.sums import PaneSums, merge_all
 from sde.windows.watermarks import later
 from synopses import Synopsis, Texts
 
@@ -307,10 +307,7 @@ class PanedLayer(Layer):
         found = choose_session(sessions(self.cells(stream), self.window.gap), span, self.window.gap)
         if found is None:
             return None
-        parts = [self.bank.at(cell.holds) for cell in found.cells]
-        whole = parts[0].copy()
-        for part in parts[1:]:
-            whole.merge(part)
+        whole = merge_all([self.bank.at(cell.holds) for cell in found.cells])
         tuples = int(self.bank.tuples[[cell.holds for cell in found.cells]].sum())
         return Part(whole, tuples, (found.first, found.end(self.window.gap)))
 

@@ -39,10 +39,7 @@ class PaneSums:
         ]
         if len(parts) <= 1:
             return parts[0] if parts else None
-        total = parts[0].copy()
-        for part in parts[1:]:
-            total.merge(part)
-        return total
+        return merge_all(parts)
 
     def _node(
         self,
@@ -70,8 +67,7 @@ class PaneSums:
         right = self._node(bank, whose, level - 1, 2 * index + 1, first, slots)
         if left is None or right is None:
             return left or right
-        total = left.copy()
-        total.merge(right)
+        total = merge_all([left, right])
         self._keep(key, stamp, total)
         return total
 
@@ -82,6 +78,14 @@ class PaneSums:
         self._bytes += total.memory
         while self._bytes > _MOST_BYTES:
             self._bytes -= self._nodes.popitem(last=False)[1][1].memory
+
+
+def merge_all(parts: list[Synopsis]) -> Synopsis:
+    """A new synopsis of all that the parts hold."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total.merge(part)
+    return total
 
 
 def _nodes(start: int, end: int) -> Iterator[tuple[int, int]]:
