@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.accuracy.promise import Finding
+from bench.tables import markdown_table
 
 HEADER = (
     "kind",
@@ -55,11 +56,8 @@ def write(findings: list[Finding], folder: Path) -> None:
         "standard error: the root mean square); `allowed`: what the promise and chance (3 standard",
         "deviations over the seeds) allow. Made by `python -m bench.accuracy`.",
         "",
-        "| " + " | ".join(HEADER) + " |",
-        "|" + "---|" * len(HEADER),
+        *markdown_table(HEADER, map(cells, findings)),
     ]
-    # A bar in a sentence about a norm would end the table's cell.
-    lines += ["| " + " | ".join(c.replace("|", "\\|") for c in cells(f)) + " |" for f in findings]
     (folder / "accuracy.md").write_text("\n".join(lines) + "\n")
     _draw(findings, folder / "accuracy.png")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.goals import Goal
 from bench.machine import in_one_line
 from bench.rates import Spread
+from bench.tables import markdown_table
 
 _HEADER = (
     *("stocks", "ticks/s", "engine answers in", "numpy computes in", "times faster"),
@@ -88,9 +89,7 @@ def write(found: list[Found], machine: dict[str, str], folder: Path) -> None:
         "",
         in_one_line(machine),
         "",
-        "| " + " | ".join(_HEADER) + " |",
-        "|" + "---|" * len(_HEADER),
-        *("| " + " | ".join(each.row) + " |" for each in found),
+        *markdown_table(_HEADER, (each.row for each in found)),
         "",
         *(f"- {goal.line}" for goal in goals(found)),
     ]

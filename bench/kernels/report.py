@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench.kernels.race import Result
+from bench.tables import markdown_table
 
 HEADER = (
     *("kind", "setting", "from hashes", "from texts", "per item", "times faster"),
@@ -57,8 +58,6 @@ def write(results: list[Result], folder: Path) -> None:
         "",
         ", ".join(f"{name} {value}" for name, value in machine.items()),
         "",
-        "| " + " | ".join(HEADER) + " |",
-        "|" + "---|" * len(HEADER),
-        *("| " + " | ".join(cells(result)) + " |" for result in results),
+        *markdown_table(HEADER, map(cells, results)),
     ]
     (folder / "kernels.md").write_text("\n".join(lines) + "\n")

@@ -12,6 +12,7 @@ import numpy as np
 from bench.goals import Goal
 from bench.latency.questions import Asked, Percentiles
 from bench.machine import in_one_line
+from bench.tables import markdown_table
 
 _HEADER = ("setting", "questions", "p50", "p95", "p99")
 
@@ -86,20 +87,17 @@ def write(found: Latencies, machine: dict[str, str], folder: Path) -> None:
         "",
         in_one_line(machine),
         "",
-        "| " + " | ".join(_HEADER) + " |",
-        "|" + "---|" * len(_HEADER),
-        *("| " + " | ".join(row) + " |" for row in found.rows()),
+        *markdown_table(_HEADER, found.rows()),
         "",
         "Where the time goes (mean). Names are Spark's; `addBatch` is the three stages and the",
         "writing of the answers, which come before the batch is over.",
         "",
-        "| stage | " + " | ".join(settings) + " |",
-        "|---|" + "---|" * len(settings),
-        *(
-            f"| {stage} | "
-            + " | ".join(f"{1000 * found.stages[s].get(stage, 0.0):.0f} ms" for s in settings)
-            + " |"
-            for stage in stages
+        *markdown_table(
+            ["stage", *settings],
+            (
+                [stage, *(f"{1000 * found.stages[s].get(stage, 0.0):.0f} ms" for s in settings)]
+                for stage in stages
+            ),
         ),
         "",
         *([f"`sde serve`: {found.ready_line}.", ""] if found.ready else []),

@@ -10,6 +10,7 @@ from typing import Any
 from bench.goals import Goal
 from bench.machine import in_one_line
 from bench.rates import Spread
+from bench.tables import markdown_table
 from bench.throughput.cases import HUNDRED, ONE, PER_STREAM
 from bench.throughput.peers import USER
 
@@ -112,9 +113,7 @@ def write(results: Results, machine: dict[str, str], skipped: list[str], folder:
         "",
         in_one_line(machine),
         "",
-        "| " + " | ".join(_HEADER) + " |",
-        "|" + "---|" * len(_HEADER),
-        *("| " + " | ".join(row) + " |" for row in results.rows()),
+        *markdown_table(_HEADER, results.rows()),
         "",
         *(f"- not measured: {reason}" for reason in skipped),
         *(f"- {goal.line}" for goal in results.goals()),
