@@ -13,7 +13,11 @@ import pytest
 pytestmark = pytest.mark.integration
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
-ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "SDE_TIMEOUT": "120",  # the machine may be busy
+}
 
 
 def block(language, containing):
