@@ -9,26 +9,32 @@ from clients.errors import (
     BadQuery,
     BadRequest,
     BadState,
+    BrokenLaw,
     ClientError,
     DeliveryFailed,
     EngineFailed,
     LimitExceeded,
     MissingExtra,
     NotMergeable,
+    PluginInUse,
+    Quarantined,
     Refused,
     SynopsisExists,
     TransportError,
     UnknownKind,
+    UnknownPlugin,
     UnknownStream,
     UnknownSynopsis,
     UnknownVersion,
     UnknownWatch,
     Unreachable,
+    Untrusted,
 )
 from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.memory import InMemoryTransport
 from clients.pending import Pending
+from clients.plugins import PluginInfo
 from clients.times import Interval
 from clients.transport import Topics, Transport
 from clients.watch import Watch
@@ -41,6 +47,7 @@ __all__ = [
     "BadQuery",
     "BadRequest",
     "BadState",
+    "BrokenLaw",
     "Client",
     "ClientError",
     "DeliveryFailed",
@@ -53,6 +60,9 @@ __all__ = [
     "MissingExtra",
     "NotMergeable",
     "Pending",
+    "PluginInUse",
+    "PluginInfo",
+    "Quarantined",
     "Refused",
     "SnapshotInfo",
     "SynopsisExists",
@@ -61,10 +71,12 @@ __all__ = [
     "Transport",
     "TransportError",
     "UnknownKind",
+    "UnknownPlugin",
     "UnknownStream",
     "UnknownSynopsis",
     "UnknownVersion",
     "UnknownWatch",
     "Unreachable",
+    "Untrusted",
     "Watch",
 ]

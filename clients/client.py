@@ -13,6 +13,7 @@ import base64
 import os
 import uuid
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from clients.answers import Answer, Description, SnapshotInfo
@@ -20,12 +21,14 @@ from clients.connection import Connection
 from clients.handle import ExportFormat, SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.pending import Pending
+from clients.plugins import PluginInfo, read_plugin, sign
 from clients.sender import Sender
 from clients.times import Duration, Moment, duration, span_of, window_of
 from clients.transport import Message, Transport
 from clients.watch import Watch
 
 Uid = str | int | SynopsisHandle
+_EXAMINATION_SECONDS = 120.0  # of a plug-in, at most
 
 
 class Client(Sender):
@@ -331,6 +334,33 @@ class Client(Sender):
 
         fields: Message = {"uid": None if uid is None else _text(uid)}
         return self._connection.submit("snapshots", fields, read).result()
+
+    # -- plug-ins -----------------------------------------------------------------------------
+
+    def add_plugin(
+        self, path: str | Path, /, name: str | None = None, *, key: str | Path | None = None
+    ) -> PluginInfo:
+        """Bring a new kind: the class in a Python file, signed with the private key in another.
+
+        The engine examines it before it answers. That takes seconds, with kernels to compile more.
+        """
+        plugin = read_plugin(path, name)
+        fields = plugin if key is None else sign(plugin, key)
+        return self._connection.submit(
+            "plugin", fields, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
+        ).result()
+
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """The plug-ins in all their versions."""
+
+        def read(reply: Message) -> tuple[PluginInfo, ...]:
+            return tuple(PluginInfo.of(each) for each in reply["value"])
+
+        return self._connection.submit("plugins", {}, read).result()
+
+    def remove_plugin(self, name: str, /, version: int | None = None) -> None:
+        """Take out a version, or all; refused while synopses are made of it."""
+        self._connection.submit("unplug", {"name": name, "version": version}, _nothing).result()
 
     # -- the end ------------------------------------------------------------------------------
 

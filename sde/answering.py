@@ -15,6 +15,7 @@ from sde.messages import (
     Export,
     Fault,
     ListAll,
+    Plugins,
     Refusal,
     Request,
     Snapshots,
@@ -27,8 +28,8 @@ from synopses import QueryError
 
 _log = logging.getLogger(__name__)
 
-READS = (Ask, Export, ListAll, Describe, Snapshots)
-Read = Ask | Export | ListAll | Describe | Snapshots
+READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins)
+Read = Ask | Export | ListAll | Describe | Snapshots | Plugins
 
 
 def decoded(arrived: Arrived) -> Request | Fault:
@@ -57,6 +58,8 @@ def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
                 return _figures(shard, shard.registry.uids(dataset)), []
             case Describe(_, uid):
                 return _figures(shard, {uid: shard.registry.instance(uid)}), []
+            case Plugins():
+                return {"plugins": _plugins(shard)} if shard.number == 0 else {}, []
             case Snapshots():
                 return dict(arrived.attached or {}) if shard.number == 0 else {}, []
     except Refusal as refusal:
@@ -76,9 +79,20 @@ def _figures(shard: Shard, uids: dict[str, Instance]) -> dict[str, Any]:
     return head
 
 
+def _plugins(shard: Shard) -> list[dict[str, Any]]:
+    registry = shard.registry
+    return [
+        {**registry.shelf.told(version), "synopses": len(registry.users_of(version.kind))}
+        for version in registry.shelf.versions.values()
+    ]
+
+
 def _described(shard: Shard, uid: str, instance: Instance) -> dict[str, Any]:
     registry = shard.registry
     told = about(instance)
+    reason = registry.shelf.reasons.get(instance.definition.kind)
+    if reason is not None:
+        told |= {"state": "quarantined", "reason": reason}
     if uid in registry.expiries:
         told["expires"] = registry.expiries[uid]
     window = instance.definition.window

@@ -9,6 +9,7 @@ from typing import Any
 from sde.messages import Ask, Code, Refusal, Span
 from sde.messages.durations import milliseconds
 from sde.partial import Partial, join_streams, unpack_streams
+from sde.plugins.shelf import unpacked
 from sde.windows.sessions import Cell, Session, sessions
 from synopses import KINDS, QueryError, Synopsis
 
@@ -24,7 +25,10 @@ class Gathered:
     def __init__(self, partials: list[Partial], span: Span | None) -> None:
         self._partials, self._span = partials, span
         self._about: list[dict[str, Any]] = partials[0].head["about"]
-        self.kind: type[Synopsis] = KINDS[self._about[0]["kind"]]
+        plugin = partials[0].head.get("plugin")
+        self.kind: type[Synopsis] = (
+            KINDS[self._about[0]["kind"]] if plugin is None else unpacked(plugin)
+        )
 
     def fields(self, stream: str | None) -> dict[str, Any]:
         """What a reply says of the synopses it is about."""

@@ -117,6 +117,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         limits=settings.limits,
         snapshots=settings.snapshots_root,
         checkpoint=checkpoint_name(settings),
+        trust=settings.trust,
     )
     merge = merge_task(settings.site, topics, checkpoint_name(settings))
     # Spark asks the sources how far they are in this order: requests first, so that a question

@@ -173,6 +173,37 @@ class Unwatch:
     watch: str  # the id of the request that began it
 
 
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A new kind as source text; who wrote it is told by key and signature (both or none)."""
+
+    op: ClassVar = "plugin"
+    id: str
+    name: str
+    source: str
+    sha256: str
+    key: bytes = b""
+    signature: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The plug-ins that are here, in all their versions."""
+
+    op: ClassVar = "plugins"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unplug:
+    """Take a plug-in out; without a version all of them."""
+
+    op: ClassVar = "unplug"
+    id: str
+    name: str
+    version: int | None = None
+
+
 Request = (
     Create
     | Delete
@@ -186,4 +217,7 @@ Request = (
     | Snapshots
     | Watch
     | Unwatch
+    | Plugin
+    | Plugins
+    | Unplug
 )

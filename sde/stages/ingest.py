@@ -26,7 +26,7 @@ from sde.messages import (
     Snapshots,
     decode_request,
 )
-from sde.messages.loop import Due, decode_loop
+from sde.messages.loop import FOR_THE_SERVICE, decode_loop
 
 
 class Ingest:
@@ -50,7 +50,8 @@ class Ingest:
 
     def _concerns_shards(self, arrived: Arrived) -> bool:
         try:
-            return not isinstance(decode_loop(arrived.message or {}, self._checkpoint), Due)
+            told = decode_loop(arrived.message or {}, self._checkpoint)
+            return not isinstance(told, FOR_THE_SERVICE)
         except Refusal:
             return False
 

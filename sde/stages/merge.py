@@ -32,6 +32,7 @@ from sde.messages import (
     Export,
     Fault,
     ListAll,
+    Plugins,
     Refusal,
     Request,
     Snapshots,
@@ -43,8 +44,19 @@ from sde.messages import (
     unreadable,
     watch_answer,
 )
-from sde.messages.loop import Again, Answered, Due, Loop, Progress, Reached, loop_json
+from sde.messages.loop import (
+    Admit,
+    Again,
+    Answered,
+    Due,
+    Failed,
+    Loop,
+    Progress,
+    Reached,
+    loop_json,
+)
 from sde.partial import Partial
+from sde.plugins.failure import PluginFailure
 from sde.watches import Watching
 from sde.windows.watermarks import later
 
@@ -83,6 +95,7 @@ class Merge:
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
         self._answered: dict[str, Watching] = {}  # watches, as their last answer here left them
+        self._failures: dict[str, str] = {}  # of plug-ins, met here
         by_place: dict[str, list[Partial]] = defaultdict(list)
         for partial in partials:
             by_place[partial.arrived.place].append(partial)
@@ -96,13 +109,15 @@ class Merge:
                 yield self._ended(same[0])
             else:
                 yield self._reply(same)
+        for kind, reason in self._failures.items():
+            yield self._to_loop(Failed(kind, reason))
 
-    def on_reports(self, reports: Iterable[Progress | Due]) -> Iterator[Outgoing]:
+    def on_reports(self, reports: Iterable[Progress | Due | Failed]) -> Iterator[Outgoing]:
         """What the shards shall learn in the next batch."""
         clocks: dict[str, dict[str, Reached]] = defaultdict(dict)
         changed: dict[str, bool] = defaultdict(bool)
         for report in reports:
-            if isinstance(report, Due):
+            if isinstance(report, Due | Failed):
                 yield self._to_loop(report)
                 continue
             changed[report.dataset] |= report.changed
@@ -127,12 +142,16 @@ class Merge:
             request = decode_request(arrived.message, arrived.place)
         except Refusal as refused:
             return self._unreadable(first, refused.fault)
+        if "waits" in first.head:
+            return self._to_loop(Admit({**arrived.message, "id": request.id}))
         try:
             fields = self._fields(request, partials)
         except WindowsDiffer as differ:
             return self._to_loop(Again(arrived.as_json(), differ.latest))
         except Refusal as refused:
             reply = refusal(request, refused.fault, first.batch, self._site)
+        except PluginFailure as failure:
+            reply = refusal(request, self._failed(failure), first.batch, self._site)
         except Exception as error:  # a defect in a kind must not stop every other answer
             _log.exception("no answer to %r", request)
             reply = refusal(request, internal(error), first.batch, self._site)
@@ -177,6 +196,8 @@ class Merge:
                 return {"value": _with_figures(partials)}
             case Describe():
                 return {"value": _with_figures(partials)[0]}
+            case Plugins():
+                return {"value": first.head["plugins"]}
             case Snapshots():
                 return {"value": first.head.get("versions", [])}
             case _:
@@ -196,6 +217,9 @@ class Merge:
             except Refusal as refused:
                 if refused.fault.code != Code.UNKNOWN_STREAM:  # it may still come
                     yield self._say(request, watching, watching.number, refused.fault.as_json())
+            except PluginFailure as failure:
+                fault = self._failed(failure)
+                yield self._say(request, watching, watching.number, fault.as_json())
             except Exception as error:  # a defect must not stop every other answer
                 _log.exception("no answer to the watch %s", watching.id)
                 yield self._say(request, watching, watching.number, internal(error).as_json())
@@ -260,7 +284,14 @@ class Merge:
                 )
             except Refusal as refused:
                 fields = refused.fault.as_json()
+            except PluginFailure as failure:
+                fields = self._failed(failure).as_json()
             yield self._say(request, watching, number, fields)
+
+    def _failed(self, failure: PluginFailure) -> Fault:
+        """The shards learn of it; what the user is told."""
+        self._failures.setdefault(failure.kind, failure.reason)
+        return Fault(Code.QUARANTINED, f"{failure.kind} misbehaved: {failure.reason}", "kind")
 
     def _ended(self, partial: Partial) -> Outgoing:
         watching = Watching(**partial.head["ended"])
