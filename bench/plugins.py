@@ -31,7 +31,6 @@ from sde.block import Block
 from sde.limits import StateLimits
 from sde.messages.loop import Admit, loop_json
 from sde.plugins.admission import admit
-from sde.plugins.remote import stop_processes
 from sde.plugins.trust import OPEN, Trust
 from sde.shard import Shard
 from sde.stages.maintain import Maintain
@@ -145,7 +144,6 @@ def measure(case: Case, data: list[list[Block]], tuples: int, rounds: int) -> Fo
         scale = 1e6 / (tuples * len(costs))
         found.built_in.append(scale * sum(b for b, _ in costs))
         found.plugged_in.append(scale * sum(p for _, p in costs))
-        stop_processes()
     return found
 
 

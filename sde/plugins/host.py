@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from sde.plugins import fence, wire
 from sde.plugins.columns import from_arrays
 from sde.plugins.declaration import declaration_of
+from sde.plugins.process import IDLE_SECONDS
 from sde.plugins.region import Region
 from sde.plugins.source import SourceError, load_class
 from synopses import (
@@ -131,9 +133,10 @@ def serve(link: socket.socket, region: Region) -> None:
     host = Host()
     while True:
         try:
-            head, parts = wire.receive(link)
-        except EOFError:
+            head, parts = wire.receive(link, time.monotonic() + IDLE_SECONDS)
+        except (EOFError, TimeoutError):
             return
+        link.settimeout(None)
         call: Callable[..., Told] = getattr(host, head["call"])
         try:
             region.follow(head["region"])

@@ -19,6 +19,7 @@ from sde.plugins.failure import PluginFailure
 from sde.plugins.region import Region
 from synopses import MergeError, ParameterError, QueryError, StateError
 
+IDLE_SECONDS = 600.0  # without a call, after which it ends
 _START_SECONDS = 60.0  # Python, numpy and numba, on a busy machine
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "NUMBA_CACHE_DIR")
@@ -35,6 +36,7 @@ class PluginProcess:
     def __init__(self, kind: str, seconds: float, output: int = subprocess.DEVNULL) -> None:
         self._kind, self._seconds = kind, seconds
         self.ended = False
+        self._last_used = time.monotonic()
         self._region = Region()
         self._link, theirs = socket.socketpair()
         with theirs:
@@ -67,7 +69,8 @@ class PluginProcess:
     ) -> Reply:
         """The reply to a call; the arrays come back changed in `self.arrays`."""
         limit = self._seconds if seconds is None else seconds
-        deadline = time.monotonic() + limit
+        self._last_used = time.monotonic()
+        deadline = self._last_used + limit
         self._placed = self._region.place(arrays or {})
         head = {**about, "call": call, "region": self._region.size, "arrays": self._placed}
         try:
@@ -82,6 +85,11 @@ class PluginProcess:
         if "refused" in told:
             self._raise(call, told["refused"])
         return told, states
+
+    @property
+    def is_stale(self) -> bool:
+        """It was not used for so long that it ends, or has ended, by itself."""
+        return time.monotonic() - self._last_used > IDLE_SECONDS / 2
 
     def views(self) -> dict[str, NDArray[Any]]:
         """The arrays of the last call as they are now, until the next."""

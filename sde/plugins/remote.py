@@ -219,16 +219,18 @@ def kind_class(version: PluginVersion) -> type[Remote]:
 def _running(version: PluginVersion) -> PluginProcess:
     key = (version.kind, version.sha256)
     held = _processes.get(key)
-    if held is None or held.ended:
+    if held is None or held.ended or held.is_stale:
+        stop_process(version)
         held = _processes[key] = PluginProcess(version.kind, version.seconds)
         held.load(version.name, version.source, version.memory)
     return held
 
 
-def stop_processes() -> None:
-    """Stop what runs for this worker; they start again when they are needed."""
-    while _processes:
-        _processes.popitem()[1].stop()
+def stop_process(version: PluginVersion) -> None:
+    """Stop what runs for this worker; it starts again if it is needed."""
+    held = _processes.pop((version.kind, version.sha256), None)
+    if held is not None:
+        held.stop()
 
 
 def _key(params: dict[str, Any]) -> bytes:

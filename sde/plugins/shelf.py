@@ -7,7 +7,7 @@ from typing import Any
 
 from sde.messages import Code, Refusal
 from sde.messages.plugins import plugin_kind
-from sde.plugins.remote import Made, Remote, kind_class
+from sde.plugins.remote import Made, Remote, kind_class, stop_process
 from sde.plugins.version import PluginVersion
 from synopses import KINDS, Synopsis
 
@@ -53,8 +53,9 @@ class Shelf(Kinds):
                 self._told.append([kind, made])
             case "quarantined", (str(kind), str(reason)):
                 self.reasons.setdefault(kind, reason)
+                stop_process(self.versions[kind])
             case "unplugged", (str(kind),):
-                del self.versions[kind]
+                stop_process(self.versions.pop(kind))
                 self.reasons.pop(kind, None)
                 self.made.pop(kind, None)
 
