@@ -17,6 +17,7 @@ from sde.messages import (
     ListAll,
     Refusal,
     Request,
+    Sites,
     Snapshots,
     decode_request,
 )
@@ -27,8 +28,8 @@ from synopses import QueryError
 
 _log = logging.getLogger(__name__)
 
-READS = (Ask, Export, ListAll, Describe, Snapshots)
-Read = Ask | Export | ListAll | Describe | Snapshots
+READS = (Ask, Export, ListAll, Describe, Snapshots, Sites)
+Read = Ask | Export | ListAll | Describe | Snapshots | Sites
 
 
 def decoded(arrived: Arrived) -> Request | Fault:
@@ -50,13 +51,15 @@ def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
     try:
         match request:
             case Ask():
-                return ask(shard, request, arrived.at)
+                return ask(shard, request, arrived.at, arrived.federated is not None)
             case Export():
                 return export(shard, request, arrived.at)
             case ListAll(_, dataset):
                 return _figures(shard, shard.registry.uids(dataset)), []
             case Describe(_, uid):
                 return _figures(shard, {uid: shard.registry.instance(uid)}), []
+            case Sites():
+                return {"ok": {}}, []
             case Snapshots():
                 return dict(arrived.attached or {}) if shard.number == 0 else {}, []
     except Refusal as refusal:

@@ -23,11 +23,12 @@ class Code(enum.StrEnum):
     BAD_STATE = "bad_state"  # bytes that are not the state of this synopsis
     UNKNOWN_VERSION = "unknown_version"  # no such snapshot
     UNKNOWN_WATCH = "unknown_watch"
+    UNKNOWN_SITE = "unknown_site"
     BAD_QUERY = "bad_query"
     NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
     LIMIT_EXCEEDED = "limit_exceeded"
     OFFSETS_LOST = "offsets_lost"  # the broker deleted messages before they were read
-    INCOMPLETE = "incomplete"  # not every shard answered
+    INCOMPLETE = "incomplete"  # not every shard, or site, answered
     INTERNAL = "internal"
 
 

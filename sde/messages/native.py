@@ -27,6 +27,7 @@ from sde.messages.requests import (
     ListAll,
     Request,
     Restore,
+    Sites,
     Snapshot,
     Snapshots,
     Unwatch,
@@ -209,6 +210,7 @@ _DECODERS: dict[str, Callable[[Fields, str], Request]] = {
     Snapshot.op: decode_snapshot,
     Restore.op: decode_restore,
     Snapshots.op: decode_snapshots,
+    Sites.op: lambda fields, request_id: Sites(request_id),
 }
 OPS = tuple(_DECODERS)
 

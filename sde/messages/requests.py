@@ -173,6 +173,14 @@ class Unwatch:
     watch: str  # the id of the request that began it
 
 
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Which sites are known, and whether they answer."""
+
+    op: ClassVar = "sites"
+    id: str
+
+
 Request = (
     Create
     | Delete
@@ -186,4 +194,5 @@ Request = (
     | Snapshots
     | Watch
     | Unwatch
+    | Sites
 )
