@@ -18,6 +18,7 @@ from sde.messages import (
     Plugins,
     Refusal,
     Request,
+    Sites,
     Snapshots,
     decode_request,
 )
@@ -28,8 +29,8 @@ from synopses import QueryError
 
 _log = logging.getLogger(__name__)
 
-READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins)
-Read = Ask | Export | ListAll | Describe | Snapshots | Plugins
+READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins, Sites)
+Read = Ask | Export | ListAll | Describe | Snapshots | Plugins | Sites
 
 
 def decoded(arrived: Arrived) -> Request | Fault:
@@ -51,7 +52,7 @@ def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
     try:
         match request:
             case Ask():
-                return ask(shard, request, arrived.at)
+                return ask(shard, request, arrived.at, arrived.federated is not None)
             case Export():
                 return export(shard, request, arrived.at)
             case ListAll(_, dataset):
@@ -60,6 +61,8 @@ def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
                 return _figures(shard, {uid: shard.registry.instance(uid)}), []
             case Plugins():
                 return {"plugins": _plugins(shard)} if shard.number == 0 else {}, []
+            case Sites():
+                return {"ok": {}}, []
             case Snapshots():
                 return dict(arrived.attached or {}) if shard.number == 0 else {}, []
     except Refusal as refusal:

@@ -14,6 +14,7 @@ class Arrived:
 
     `loop`: it came through the union topic, from the engine itself. `at`: the moment a question
     that is asked again is about. `attached`: what ingest found for it outside the engine.
+    `federated`: what makes it one of several sites (see sde.federation).
     """
 
     place: str
@@ -24,6 +25,12 @@ class Arrived:
     at: int | None = None
     attached: dict[str, Any] | None = None
     infore: dict[str, Any] | None = None  # the request as it came, in INFORE's dialect
+    federated: dict[str, Any] | None = None
+
+    @property
+    def for_one_shard(self) -> bool:
+        """What other sites say goes to the desk, which the first shard has."""
+        return self.loop and self.federated is not None
 
     @property
     def position(self) -> tuple[str, int]:

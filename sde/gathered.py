@@ -39,8 +39,8 @@ class Gathered:
             "tuples": self._tuples,
             "since": min(one["since"] for one in self._about),
         }
-        if self._interval is not None:
-            told["window"] = dict(zip(("start", "end"), self._interval, strict=True))
+        if self.interval is not None:
+            told["window"] = dict(zip(("start", "end"), self.interval, strict=True))
         return told
 
     def estimate(self, question: Ask) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Gathered:
         return sum(t for p in self._partials for t in p.head["tuples"] if t is not None)
 
     @cached_property
-    def _interval(self) -> tuple[int, int] | None:
+    def interval(self) -> tuple[int, int] | None:
         """The window the answer is about. All shards must mean the same."""
         if self._session is not None:
             gap = self._gap

@@ -14,6 +14,7 @@ import orjson
 
 from sde.arrived import Arrived
 from sde.framing import pack, unpack
+from sde.messages import Code, Fault, Refusal
 from synopses import Streams
 
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
@@ -51,6 +52,20 @@ class Partial:
         held = orjson.loads(described)
         arrived = Arrived.from_json(held.pop("arrived"))
         return cls(arrived, parts=parts, **held)
+
+
+def require_all(partials: list[Partial]) -> None:
+    """A partial of each shard, and none with a fault."""
+    first = partials[0]
+    if [p.shard for p in partials] != list(range(first.of)):
+        raise Refusal(Code.INCOMPLETE, f"{len(partials)} of {first.of} shards answered; ask again")
+    require_no_fault(partials)
+
+
+def require_no_fault(partials: list[Partial]) -> None:
+    for partial in partials:
+        if "fault" in partial.head:
+            raise Refusal.of(Fault.from_record(partial.head["fault"]))
 
 
 def pack_streams(streams: Streams) -> bytes:

@@ -58,15 +58,18 @@ def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Que
     return question
 
 
-def ask(shard: Shard, request: Ask, at: int | None) -> Said:
-    """`at`: the moment whose window is meant where the shards must agree on one."""
+def ask(shard: Shard, request: Ask, at: int | None, for_sites: bool = False) -> Said:
+    """`at`: the moment whose window is meant where the shards must agree on one.
+
+    `for_sites`: other sites have parts of it too, so that a shard never knows all of a stream.
+    """
     try:
-        return _ask(shard, request, at)
+        return _ask(shard, request, at, for_sites)
     except PluginFailure as failure:
         raise shard.quarantine(failure) from None
 
 
-def _ask(shard: Shard, request: Ask, at: int | None) -> Said:
+def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool) -> Said:
     instances = [shard.registry.instance(uid) for uid in request.uids]
     question = check_question(shard, request, instances)
     head = heading(shard, instances) if shard.number == 0 else {"about": []}
@@ -75,8 +78,8 @@ def _ask(shard: Shard, request: Ask, at: int | None) -> Said:
         return {**head, "tuples": [tuples]}, [pack_streams(streams)]
     if _is_spread_session(instances[0].definition):
         return _cells(shard, instances, head)
-    found = [_found(shard, i, request.stream, request.span, at) for i in instances]
-    alone = stream_of(instances[0].definition, request.stream) is not None
+    found = [_found(shard, i, request.stream, request.span, at, for_sites) for i in instances]
+    alone = not for_sites and stream_of(instances[0].definition, request.stream) is not None
     if len(found) == 1 and found[0].synopsis and alone:  # no other shard has any of it
         head["estimate"] = asdict(found[0].synopsis.estimate(request.query))
         return {**head, **_told(found)}, []
@@ -103,7 +106,7 @@ def _export(shard: Shard, request: Export, at: int | None) -> Said:
     head = heading(shard, [instance]) if shard.number == 0 else {"about": []}
     if _is_spread_session(instance.definition):
         return _cells(shard, [instance], head)
-    found = [_found(shard, instance, request.stream, request.span, at)]
+    found = [_found(shard, instance, request.stream, request.span, at, False)]
     return {**head, **_told(found)}, _states(found)
 
 
@@ -130,7 +133,12 @@ def _states(found: list[_Found]) -> list[bytes]:
 
 
 def _found(
-    shard: Shard, instance: Instance, stream: str | None, span: Span | None, at: int | None
+    shard: Shard,
+    instance: Instance,
+    stream: str | None,
+    span: Span | None,
+    at: int | None,
+    for_sites: bool,
 ) -> _Found:
     definition, layer = instance.definition, shard.layer(instance)
     stream = stream_of(definition, stream)
@@ -143,7 +151,7 @@ def _found(
     if layer.window.type == SESSION:
         session = layer.session(key, span)
         return _Found(*session) if session else _Found()
-    part = layer.ask(key, span, at if stream is None else None)
+    part = layer.ask(key, span, at if stream is None or for_sites else None)
     if part.synopsis is not None:
         return _Found(*part, layer.latest)
     if stream is None or definition.stream is not None or len(layer.slots(key)):

@@ -12,6 +12,8 @@ import numpy as np
 
 from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
+from sde.fact_file import FactFile
+from sde.federation.desk import Desk
 from sde.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
@@ -60,15 +62,20 @@ class Shard:
         self.failures: list[PluginFailure] = []  # that nobody was told of yet
         self._of_dataset: dict[str, dict[str, Layer]] = {}
         self.registry = Registry(limits, of)
-        self._file = RegistryFile(store, self.registry)
-        self._file.read()
+        self.desk = Desk()
+        self._files: list[FactFile] = [RegistryFile(store, self.registry)]
+        if number == 0:  # of requests to several sites
+            self._files.append(FactFile(store, "desk", self.desk))
+        for file in self._files:
+            file.read()
         self._follow_registry()
 
     def refresh(self) -> bool:
         """Catch up with what another process did to the store; False if that needs a new shard."""
-        if not self._file.only_grew:
+        if not all(file.only_grew for file in self._files):
             return False
-        self._file.read()
+        for file in self._files:
+            file.read()
         self._follow_registry()
         for bank in self._banks.values():
             bank.remap()
@@ -180,6 +187,7 @@ class Shard:
             self.delete(uid)
         for layer in self._layers.values():
             layer.sweep(now)
+        self.desk.expire(now)
 
     def advance(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
         """Let a data set's watermark go on: panes that are too old go."""
@@ -195,7 +203,11 @@ class Shard:
     def next_due(self) -> int | None:
         """When something here must happen by the clock; None: nothing is waiting for it."""
         registry = self.registry
-        waiting = [registry.watches.next_due(), *registry.expiries.values()]
+        waiting = [
+            registry.watches.next_due(),
+            self.desk.next_due(),
+            *registry.expiries.values(),
+        ]
         for layers in self._of_dataset.values():
             for layer in layers.values():
                 if layer.idle is not None:
@@ -292,7 +304,8 @@ class Shard:
         """Bring the store up to date."""
         for bank in self._banks.values():
             bank.save()
-        self._file.write()
+        for file in self._files:
+            file.write()
 
     # -- questions -----------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         text = one.metadata["help"]
         if one.name == "kafka":
             parser.add_argument("-X", "--kafka", action="append", metavar="NAME=VALUE", help=text)
-        elif one.name not in ("topics", "limits"):
+        elif one.name not in ("topics", "limits", "peers"):
             parser.add_argument(flag, help=text)
     return parser
 

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from service.admission import Admission
 from service.broker import EmbeddedBroker
 from service.clock import Clock
+from service.forwarding import Forwarder
 from service.java import find_java
 from service.progress import ProgressLog
 from service.query import checkpoint_name, start_query, start_spark
@@ -30,7 +31,7 @@ from service.warm_up import warm_up
 _WARM_UP_SECONDS = 180.0
 _STOP_SECONDS = 120.0
 _LARGEST_MESSAGE = str(16 << 20)
-_UNION_RETENTION = 86_400_000  # ms: it is read at once, but an engine may be down for a while
+_UNION_RETENTION = 86_400_000  # ms: it is read at once, but an engine, or a peer, may be down
 
 
 class Engine:
@@ -82,6 +83,9 @@ class Engine:
         admission = Admission(settings, checkpoint_name(settings))
         admission.start()
         self._parts.callback(admission.stop)
+        forwarder = Forwarder(settings, checkpoint_name(settings))
+        forwarder.start()
+        self._parts.callback(forwarder.stop)
         self._write_address()
         self._say(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
@@ -184,6 +188,7 @@ def _topic_specs(settings: Settings) -> list[TopicSpec]:
         *(TopicSpec(name, topics.data_partitions, large) for name in topics.data),
         TopicSpec(topics.requests, 1, large),
         TopicSpec(topics.union, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
+        TopicSpec(topics.outbound, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),
         *(TopicSpec(name, 1, large) for name in [topics.logging] if name),

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
+from sde.arrived import Arrived
 from sde.framing import pack
 from sde.messages import Code, Fault, dead_letter
 from service.kafka.retention import Lost
@@ -42,14 +43,17 @@ class _IngestReader(KafkaReader):
         self._shards = int(given["shards"])
         self._union, self._snapshots = given["union"], given["snapshots"]
         self._checkpoint = given["checkpoint"]
+        self._site, self._secrets = given["site"], given["secrets"]
 
     def _ingest(self) -> Ingest:
         """Imported here: the processes that only plan do not need it."""
         from sde.decoding import Limits
+        from sde.federation.peers import Peers
         from sde.library import Library
         from sde.stages.ingest import Ingest
 
-        return Ingest(self._shards, Limits(), Library(self._snapshots), self._checkpoint)
+        peers = Peers(self._site, orjson.loads(self._secrets), own=self._checkpoint)
+        return Ingest(self._shards, Limits(), Library(self._snapshots), self._checkpoint, peers)
 
     def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:
         """Dead letters go through one shard, which counts them."""
@@ -87,18 +91,23 @@ class RequestReader(_IngestReader):
         arrived = ingest.on_loop(messages) if is_loop else ingest.on_requests(messages)
         if not arrived:
             return
-        body = pack([orjson.dumps(one.as_json()) for one in arrived])
         topic, partition, offset = messages.topic, messages.partition, int(messages.offsets[0])
-        rows = [
-            Routed(key, REQUESTS, topic, partition, offset, body)
-            for key in spread_keys(self._shards)
-        ]
+        first, *others = spread_keys(self._shards)
+        rows = [Routed(first, REQUESTS, topic, partition, offset, _bundle(arrived))]
+        spread = [one for one in arrived if not one.for_one_shard]
+        if spread:
+            body = rows[0].body if len(spread) == len(arrived) else _bundle(spread)
+            rows += [Routed(key, REQUESTS, topic, partition, offset, body) for key in others]
         yield record_batch(rows, ROUTED_ARROW)
 
 
+def _bundle(arrived: list[Arrived]) -> bytes:
+    return pack([orjson.dumps(one.as_json()) for one in arrived])
+
+
 class _IngestSource(DataSource):
-    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic), `snapshots` and
-    `checkpoint` (its name)."""
+    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic), `snapshots`,
+    `checkpoint` (its name), `site` and `secrets` (of its peers, as JSON)."""
 
     reader_class: type[_IngestReader]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -13,15 +13,17 @@ from service.settings import Topics
 
 
 def merge_task(
-    site: str, topics: Topics, checkpoint: str
+    site: str, topics: Topics, checkpoint: str, secrets: Mapping[str, str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for mapInArrow; all partials of a request meet in one call of it."""
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sde.federation.peers import Peers
         from sde.framing import unpack  # in the task: planning does not need them
         from sde.messages.loop import decode_loop
+        from sde.outgoing import Role
         from sde.partial import Partial
-        from sde.stages.merge import Merge, Role
+        from sde.stages.merge import Merge
 
         partials: list[Partial] = []
         reports: list[Any] = []
@@ -38,8 +40,14 @@ def merge_task(
                     reports += [decode_loop(told, checkpoint) for told in orjson.loads(body)]
                 else:
                     partials += map(Partial.from_bytes, unpack(body))
-        stage = Merge(site, bool(topics.logging), checkpoint)
-        topic_of = {Role.OUTPUT: topics.output, Role.LOOP: topics.union, Role.LOG: topics.logging}
+        peers = Peers(site, secrets, own=checkpoint)
+        stage = Merge(site, bool(topics.logging), checkpoint, peers)
+        topic_of = {
+            Role.OUTPUT: topics.output,
+            Role.LOOP: topics.union,
+            Role.OUTBOUND: topics.outbound,
+            Role.LOG: topics.logging,
+        }
         for message in (*stage.on_partials(partials), *stage.on_reports(reports)):
             rows.append((topic_of[message.role], message.key, message.value))
         if rows:

@@ -7,6 +7,7 @@ union topic ─────┘                                                  
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import uuid
@@ -119,7 +120,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         checkpoint=checkpoint_name(settings),
         trust=settings.trust,
     )
-    merge = merge_task(settings.site, topics, checkpoint_name(settings))
+    merge = merge_task(settings.site, topics, checkpoint_name(settings), secrets(settings))
     # Spark asks the sources how far they are in this order: requests first, so that a question
     # sees every tuple that was sent before it.
     return (
@@ -147,8 +148,15 @@ def _read(
         .option("union", settings.topics.union)
         .option("snapshots", settings.snapshots_root)
         .option("checkpoint", checkpoint_name(settings))
+        .option("site", settings.site)
+        .option("secrets", json.dumps(secrets(settings)))
         .load()
     )
+
+
+def secrets(settings: Settings) -> dict[str, str]:
+    """Of the peers, by name: what messages between sites are marked with."""
+    return {name: peer.secret for name, peer in settings.peers.items()}
 
 
 def checkpoint_name(settings: Settings) -> str:

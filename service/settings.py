@@ -14,6 +14,7 @@ from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
 from service.kafka.config import Config
 from service.kafka.retention import OnLost
+from service.peers import PeerError, Peers, read_peers
 
 _KEY_BYTES = 32
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
@@ -31,6 +32,7 @@ class Topics:
     dead_letters: str = "sde-dead-letters"
     union: str = "sde-union"
     commits: str = "sde-commits"
+    outbound: str = "sde-outbound"  # what waits to be carried to other sites
     logging: str = ""  # of INFORE's dialect: what became of requests; "": in the output topic
     data_partitions: int = 4  # of data topics the service creates
 
@@ -60,6 +62,7 @@ class Settings:
         default_factory=StateLimits, metadata={"help": "what the engine may hold"}
     )
     site: str = field(default="main", metadata={"help": "name of this engine in its replies"})
+    peers: Peers = field(default_factory=dict, metadata={"help": "other sites, by name"})
     shards: int = field(
         default=2 * (os.cpu_count() or 2),
         metadata={"help": "units of state; fixed for the life of a checkpoint"},
@@ -93,6 +96,8 @@ class Settings:
             raise SettingsError(f"shards={self.shards}, cores={self.cores}: expected at least 1")
         if self.on_lost not in ("stop", "continue"):
             raise SettingsError(f"on_lost={self.on_lost!r}: expected stop or continue")
+        if self.site in self.peers:
+            raise SettingsError(f"peers.{self.site}: expected other sites; site={self.site!r}")
         if not self.batch_seconds > 0:
             raise SettingsError(f"batch_seconds={self.batch_seconds}: expected more than 0")
         self._check_plugins()
@@ -174,6 +179,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
                 return Topics(**named)
             case "StateLimits":
                 return StateLimits(**{n: int(v) for n, v in value.items()})
+            case "Peers" if isinstance(value, Mapping):
+                return read_peers(value)
             case "Config" if isinstance(value, Mapping):
                 return {str(k): str(v) for k, v in value.items()}
             case "tuple[str, ...]":
@@ -181,6 +188,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
                 return tuple(str(one).strip() for one in given if str(one).strip())
             case "str" | "OnLost":
                 return str(value)
+    except PeerError as error:
+        raise SettingsError(str(error)) from None
     except (TypeError, ValueError):
         pass
     raise SettingsError(f"{name}={value!r}: expected {kind}")

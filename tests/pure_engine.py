@@ -5,6 +5,8 @@ import json
 import numpy as np
 
 from sde.decoding import Limits, Messages
+from sde.federation.frames import is_frame
+from sde.federation.peers import Peers
 from sde.library import Library
 from sde.limits import StateLimits
 from sde.messages.loop import decode_loop, loop_json
@@ -38,17 +40,21 @@ def tuples(dataset, rows):
 
 
 class PureEngine:
-    def __init__(self, shards=3, limits=None, snapshots=None, trust=None):
+    def __init__(self, shards=3, limits=None, snapshots=None, trust=None, peers=None):
         self.trust = trust or Trust(OPEN)
         self.limits = limits or StateLimits()
         self.library = None if snapshots is None else Library(str(snapshots))
         self.stores = [MemoryStore() for _ in range(shards)]
-        self.ingest = Ingest(shards, Limits(), self.library)
+        peers = peers or Peers("here")
+        self.ingest = Ingest(shards, Limits(), self.library, peers=peers)
+        self.merge = Merge(peers.site, peers=peers)
+        self.outbound = []  # (site, frame)
         self.union = []
         self.due = None
         self.entries = [[] for _ in range(shards)]
         self.letters = []
         self.batch = 0
+        self.now = 1_700_000_000_000  # when what comes from elsewhere comes
         self._offsets = {}
 
     def shard(self, number):
@@ -95,16 +101,20 @@ class PureEngine:
         for number in range(len(self.stores)):
             stage = Maintain(self.shard(number), self.batch, self.library, self.trust)
             mine = [b for b in blocks if b.shard == number]
-            partials += stage.on_batch(arrived, mine)
+            heard = [a for a in arrived if number == 0 or not a.for_one_shard]
+            partials += stage.on_batch(heard, mine)
             reports += [decode_loop(loop_json(report, "-"), "-") for report in stage.reports]
             if stage.entry:
                 self.entries[number].append(stage.entry)
         self.batch += 1
         travelled = [Partial.from_bytes(p.to_bytes()) for p in partials]
-        merge = Merge("here")
-        written = [*merge.on_partials(travelled), *merge.on_reports(reports)]
+        written = [*self.merge.on_partials(travelled), *self.merge.on_reports(reports)]
         for message in written:
-            if message.role == "loop":
+            if message.role == "outbound":
+                self.outbound.append((message.key, message.value))
+            elif is_frame(message.value):
+                self.union.append(message.value)
+            elif message.role == "loop":
                 told = json.loads(message.value)
                 if told["op"] == "due":
                     self.due = told["at"]
@@ -113,7 +123,7 @@ class PureEngine:
                     self.union.append(loop_json(admitted, "-"))
                 else:
                     self.union.append(told)
-        return [json.loads(m.value) for m in written if m.role != "loop"]
+        return [json.loads(m.value) for m in written if m.role not in ("loop", "outbound")]
 
     def ask(self, **request):
         (reply,) = self.run([{"id": "q", **request}]).values()

@@ -23,6 +23,7 @@ class Code(enum.StrEnum):
     BAD_STATE = "bad_state"  # bytes that are not the state of this synopsis
     UNKNOWN_VERSION = "unknown_version"  # no such snapshot
     UNKNOWN_WATCH = "unknown_watch"
+    UNKNOWN_SITE = "unknown_site"
     BAD_QUERY = "bad_query"
     NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
     LIMIT_EXCEEDED = "limit_exceeded"
@@ -32,7 +33,7 @@ class Code(enum.StrEnum):
     UNKNOWN_PLUGIN = "unknown_plugin"
     IN_USE = "in_use"  # a plug-in that synopses are made of
     QUARANTINED = "quarantined"  # the synopsis is of a plug-in that misbehaved
-    INCOMPLETE = "incomplete"  # not every shard answered
+    INCOMPLETE = "incomplete"  # not every shard, or site, answered
     INTERNAL = "internal"
 
 

@@ -30,6 +30,7 @@ from sde.messages.requests import (
     Plugins,
     Request,
     Restore,
+    Sites,
     Snapshot,
     Snapshots,
     Unplug,
@@ -248,6 +249,7 @@ _DECODERS: dict[str, Callable[[Fields, str], Request]] = {
     Plugin.op: decode_plugin,
     Plugins.op: decode_plugins,
     Unplug.op: decode_unplug,
+    Sites.op: lambda fields, request_id: Sites(request_id),
 }
 OPS = tuple(_DECODERS)
 

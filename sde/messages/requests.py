@@ -204,6 +204,14 @@ class Unplug:
     version: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Which sites are known, and whether they answer."""
+
+    op: ClassVar = "sites"
+    id: str
+
+
 Request = (
     Create
     | Delete
@@ -220,4 +228,5 @@ Request = (
     | Plugin
     | Plugins
     | Unplug
+    | Sites
 )

@@ -14,6 +14,9 @@ import orjson
 
 from sde.arrived import Arrived
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
+from sde.federation.entrance import from_site, parted
+from sde.federation.frames import is_frame
+from sde.federation.peers import Peers
 from sde.infore import is_infore, translate
 from sde.library import Library
 from sde.messages import (
@@ -31,17 +34,27 @@ from sde.messages.loop import FOR_THE_SERVICE, decode_loop
 
 class Ingest:
     def __init__(
-        self, shards: int, limits: Limits, library: Library | None = None, checkpoint: str = "-"
+        self,
+        shards: int,
+        limits: Limits,
+        library: Library | None = None,
+        checkpoint: str = "-",
+        peers: Peers | None = None,
     ) -> None:
         self.shards = shards
         self._limits, self._library, self._checkpoint = limits, library, checkpoint
+        self._peers = peers or Peers(own=checkpoint)
 
     def on_data(self, messages: Messages) -> Decoded:
-        return decode_tuples(messages, self.shards, self._limits)
+        decoded = decode_tuples(messages, self.shards, self._limits)
+        if len(self._peers.sites) > 1:  # records of different sites must not pass for the same one
+            topic = f"{self._peers.site}/{messages.topic}"
+            return replace(decoded, blocks=[replace(b, topic=topic) for b in decoded.blocks])
+        return decoded
 
     def on_requests(self, messages: Messages) -> list[Arrived]:
         arrived = (self._arrived(messages, i) for i in range(len(messages.offsets)))
-        return [self._attach(one) for one in arrived]
+        return [self._attach(parted(one, self._peers)) for one in arrived]
 
     def on_loop(self, messages: Messages) -> list[Arrived]:
         """What is no message of ours is left out: nobody waits for a reply."""
@@ -49,6 +62,8 @@ class Ingest:
         return [replace(one, loop=True) for one in arrived if self._concerns_shards(one)]
 
     def _concerns_shards(self, arrived: Arrived) -> bool:
+        if arrived.federated is not None:
+            return arrived.loop  # a request that a site wrote here is no business of the loop
         try:
             told = decode_loop(arrived.message or {}, self._checkpoint)
             return not isinstance(told, FOR_THE_SERVICE)
@@ -59,6 +74,8 @@ class Ingest:
         place = f"{messages.topic}-{messages.partition}-{messages.offsets[index]}"
         time = int(messages.timestamps[index])
         payload = messages.buffer[messages.starts[index] : messages.ends[index]].tobytes()
+        if is_frame(payload):
+            return from_site(payload, place, time, self._peers)
         message = self._message(payload)
         if isinstance(message, Fault):
             return Arrived(place, time, None, message)

@@ -21,6 +21,7 @@ from sde.arrived import Arrived
 from sde.block import Block
 from sde.changing import CHANGES, Changes
 from sde.each import EachWatcher
+from sde.federation import clerk
 from sde.framing import pack, unpack
 from sde.infore import is_infore, native_messages
 from sde.library import Library
@@ -93,6 +94,7 @@ class Maintain:
         self._partials += EachWatcher(shard, self._batch).answers(blocks)
         self._partials += self._watcher.answers(self._due)
         self._partials += self._watcher.ended()
+        self._partials += clerk.answers(shard, self._batch)
         self._note_failures()
         self._report({block.dataset for block in blocks})
         due = self._next_due()
@@ -113,6 +115,10 @@ class Maintain:
         """Learn what all shards learn together: whether the clock moved, what is asked again."""
         ticks, asked_again = [], []
         for one in arrived:
+            if one.federated is not None:
+                if clerk.note(self._shard, one):
+                    self._before.append(one)
+                continue
             message = _loop(one)
             match message:
                 case Again():
@@ -161,15 +167,18 @@ class Maintain:
 
     def _on_request(self, one: Arrived, blocks: Sequence[Block]) -> None:
         """One partial for a request, also if it means several things to be done."""
+        if clerk.note(self._shard, one):
+            (self._before if self._kept is None else self._after).append(one)
         head: dict[str, Any] = {"ok": {}}  # nothing to be done: acknowledged
         parts: list[bytes] = []
         last = one
-        for meant in self._meant(one):
+        for meant in self._meant(one) if clerk.contributes(one) else ():
             last = meant
             head, parts = self._carry_out(meant, blocks)
             if "fault" in head:
                 break
         shard = self._shard
+        head = clerk.with_traffic(shard, one, head)
         self._partials.append(Partial(last, shard.number, shard.of, self._batch, head, parts))
 
     def _meant(self, one: Arrived) -> Iterator[Arrived]:
@@ -197,7 +206,7 @@ class Maintain:
         if isinstance(request, READS):
             return say(self._shard, request, one)
         assert isinstance(request, CHANGES)
-        head, logged = self._changes.carry_out(request, one)
+        head, logged = self._changes.carry_out(request, replace(one, federated=None))
         (self._before if self._kept is None else self._after).append(logged)
         self._note_failures()
         return head, []
@@ -288,12 +297,16 @@ def replay(shard: Shard, entry: bytes) -> None:
         shard.add(Block.from_bytes(block))
     _change_all(shard, head["after"])
     shard.registry.watches.ended.clear()
+    shard.desk.done.clear()
     shard.save()
 
 
 def _change_all(shard: Shard, held: list[dict[str, Any]]) -> None:
     changes = Changes(shard, None)
     for arrived in map(Arrived.from_json, held):
+        if arrived.federated is not None:
+            clerk.note(shard, arrived)
+            continue
         if arrived.loop:
             turn(shard, _loop(arrived))
             continue

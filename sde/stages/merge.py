@@ -10,19 +10,18 @@ is refused with a fault instead of being answered wrongly.
 from __future__ import annotations
 
 import base64
-import enum
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
-
-import orjson
 
 from sde.changing import internal
 from sde.deciding import decide
 from sde.each import MOST, question_for
+from sde.federation.merging import SitesMerge
+from sde.federation.peers import Peers
 from sde.gathered import Gathered, WindowsDiffer
 from sde.infore import answer_of, belongs_in_log, is_infore, logging_message, reply_key
 from sde.messages import (
@@ -53,44 +52,31 @@ from sde.messages.loop import (
     Loop,
     Progress,
     Reached,
-    loop_json,
 )
-from sde.partial import Partial
+from sde.outgoing import Outgoing, Role, to_loop, written
+from sde.partial import Partial, require_all, require_no_fault
 from sde.plugins.failure import PluginFailure
 from sde.watches import Watching
 from sde.windows.watermarks import later
 
 _log = logging.getLogger(__name__)
 
-_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-
-
-class Role(enum.StrEnum):
-    """What a topic is for."""
-
-    OUTPUT = "output"
-    LOOP = "loop"
-    LOG = "log"  # replies to INFORE's requests that are no estimates, where there is such a topic
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A message to be written; the key of a reply is the uid."""
-
-    key: str
-    value: bytes
-    role: Role = Role.OUTPUT
-
 
 class Merge:
     """`has_log`: there is a topic for INFORE's log. `checkpoint` marks what goes round the loop."""
 
-    def __init__(self, site: str, has_log: bool = False, checkpoint: str = "-") -> None:
+    def __init__(
+        self,
+        site: str,
+        has_log: bool = False,
+        checkpoint: str = "-",
+        peers: Peers | None = None,
+    ) -> None:
         self._site, self._has_log, self._checkpoint = site, has_log, checkpoint
+        self._sites = SitesMerge(peers or Peers(site, own=checkpoint), checkpoint)
 
     def _to_loop(self, message: Loop) -> Outgoing:
-        value = orjson.dumps(loop_json(message, self._checkpoint), option=_JSON)
-        return Outgoing("", value, Role.LOOP)
+        return to_loop(message, self._checkpoint)
 
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
@@ -107,6 +93,10 @@ class Merge:
                 yield from self._each_answers(same)
             elif "ended" in same[0].head:
                 yield self._ended(same[0])
+            elif "came" in same[0].head:
+                yield self._sites.reply(same[0])
+            elif same[0].arrived.federated is not None:
+                yield from self._sites.contribute(same)
             else:
                 yield self._reply(same)
         for kind, reason in self._failures.items():
@@ -165,13 +155,13 @@ class Merge:
     ) -> Outgoing:
         """A reply in the dialect of its request, which came at `time`."""
         if infore is None:
-            return Outgoing(key, orjson.dumps(reply, option=_JSON))
+            return Outgoing(key, written(reply))
         role = Role.OUTPUT
         if self._has_log and belongs_in_log(infore, reply):
             role, reply = Role.LOG, logging_message(infore, reply, time)
         else:
             reply = answer_of(infore, reply)
-        return Outgoing(reply_key(infore), orjson.dumps(reply, option=_JSON), role)
+        return Outgoing(reply_key(infore), written(reply), role)
 
     def _unreadable(self, first: Partial, fault: Fault) -> Outgoing:
         """Something that is no request still gets a reply, under its id if it has one."""
@@ -182,11 +172,7 @@ class Merge:
 
     def _fields(self, request: Request, partials: list[Partial]) -> dict[str, Any]:
         first = partials[0]
-        if [p.shard for p in partials] != list(range(first.of)):
-            raise Refusal(
-                Code.INCOMPLETE, f"{len(partials)} of {first.of} shards answered; ask again"
-            )
-        _raise_fault(partials)
+        require_all(partials)
         match request:
             case Ask():
                 return _estimate(request, partials)
@@ -232,7 +218,7 @@ class Merge:
         partials: list[Partial],
         place: int,
     ) -> Iterator[Outgoing]:
-        _raise_fault(partials)
+        require_no_fault(partials)
         found = next((p.head["estimates"][place] for p in partials if "estimates" in p.head), None)
         fields = (
             gathered.estimate(request.question)
@@ -304,12 +290,6 @@ class Merge:
         }
         about = {"batch": partial.batch, "site": self._site}
         return self._say(request, watching, watching.number, {**ended, **about})
-
-
-def _raise_fault(partials: list[Partial]) -> None:
-    for partial in partials:
-        if "fault" in partial.head:
-            raise Refusal.of(Fault.from_record(partial.head["fault"]))
 
 
 def _estimate(request: Ask, partials: list[Partial]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def change_at_random(registry, rng, n):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("smallest", [0, 2_000, 1 << 30])
 def test_whoever_reads_the_file_knows_what_its_writer_knows(seed, smallest, monkeypatch):
-    monkeypatch.setattr("sde.registry_file._SMALLEST", smallest)
+    monkeypatch.setattr("sde.fact_file._SMALLEST", smallest)
     rng = np.random.default_rng(seed)
     store = MemoryStore()
     writer, file = opened(store)
@@ -90,7 +90,7 @@ def test_two_that_read_decide_alike_from_then_on(monkeypatch):
     for n in range(200):
         change_at_random(writer, rng, n)
     file.write()
-    monkeypatch.setattr("sde.registry_file._SMALLEST", -1)
+    monkeypatch.setattr("sde.fact_file._SMALLEST", -1)
     writer.tick(10**6)
     RegistryFile(dense, writer).write()
     one, two = opened(store)[0], opened(dense)[0]
@@ -109,7 +109,7 @@ def test_nothing_is_written_when_nothing_changed():
 
 
 def test_the_file_stays_small_however_long_it_runs(monkeypatch):
-    monkeypatch.setattr("sde.registry_file._SMALLEST", 4_000)
+    monkeypatch.setattr("sde.fact_file._SMALLEST", 4_000)
     store = MemoryStore()
     registry, file = opened(store)
     registry.create(Create("r", "u", definition(0)), 0)

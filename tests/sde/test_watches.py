@@ -84,7 +84,7 @@ def test_numbers_survive_that_the_registry_is_written_anew(monkeypatch):
         return answers
 
     plain = all_answers()
-    monkeypatch.setattr("sde.registry_file._SMALLEST", 0)
+    monkeypatch.setattr("sde.fact_file._SMALLEST", 0)
     assert all_answers() == plain
     assert told(plain)[-1][0] == 11
 

@@ -1,0 +1,74 @@
+"""Maintain's hand at the desk: what a shard does about requests of several sites.
+
+Only shard 0 has a desk. What it changes there follows from what arrived alone, so that a replay of
+the log does the same.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict, replace
+from typing import Any
+
+from sde.arrived import Arrived
+from sde.federation.asked import asked_of, wanted_of
+from sde.federation.desk import Contribution, Waiting
+from sde.partial import Partial
+from sde.shard import Shard
+
+OTHERS = "others"  # whom frames are counted under that name no site we know
+
+
+def contributes(arrived: Arrived) -> bool:
+    """Whether a request is to be carried out here: this site may only be the one that asks."""
+    asked = asked_of(arrived.federated)
+    return asked is None or asked.own
+
+
+def note(shard: Shard, arrived: Arrived) -> bool:
+    """Change the desk as `arrived` asks for; whether it did, and the log must keep it."""
+    federated = arrived.federated
+    if federated is None or shard.number != 0:
+        return False
+    asked, wanted = asked_of(federated), wanted_of(federated)
+    if asked is not None:
+        if arrived.at is not None and not asked.again:
+            return False  # its own shards are asked once more: it waits already
+        due = max(arrived.time, shard.registry.time) + asked.deadline
+        shard.desk.open(arrived.as_json(), asked, due)
+    elif wanted is not None:
+        shard.desk.count(wanted.by, received=wanted.size)
+    elif "contribution" in federated:
+        shard.desk.take(Contribution(**federated["contribution"]))
+    elif "stray" in federated:
+        shard.desk.count(federated["stray"], refused=1)
+    return True
+
+
+def with_traffic(shard: Shard, arrived: Arrived, head: dict[str, Any]) -> dict[str, Any]:
+    """A peer is told how many bytes came from it: so it knows what it sent."""
+    wanted = wanted_of(arrived.federated)
+    if wanted is None or shard.number != 0:
+        return head
+    return {**head, "received": shard.desk.traffic[wanted.by].received}
+
+
+def answers(shard: Shard, batch: int) -> list[Partial]:
+    """Partials for the requests that have waited long enough."""
+    done, shard.desk.done = shard.desk.done, []
+    traffic = {site: asdict(held) for site, held in shard.desk.traffic.items()}
+    return [_partial(waiting, traffic, batch) for waiting in done]
+
+
+def _partial(waiting: Waiting, traffic: dict[str, Any], batch: int) -> Partial:
+    came = list(waiting.came.values())
+    told = [{"site": c.site, "size": c.size, "head": c.head, "parts": len(c.parts)} for c in came]
+    arrived = Arrived.from_json(waiting.arrived)
+    return Partial(
+        replace(arrived, place=f"{arrived.place}\ndesk"),
+        0,
+        1,
+        batch,
+        {"came": told, "traffic": traffic},
+        [base64.b64decode(part) for c in came for part in c.parts],
+    )

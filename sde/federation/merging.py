@@ -1,0 +1,118 @@
+"""Merge's hand in requests of several sites: contributions go out, one reply comes of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+from sde.arrived import Arrived
+from sde.changing import internal
+from sde.federation.asked import Asked, asked_of, request_to_peer, wanted_of
+from sde.federation.contributing import contribution
+from sde.federation.frames import CONTRIBUTION, MOST_BYTES, REQUEST, Content
+from sde.federation.peers import Peers
+from sde.federation.replying import Refused, reply_fields
+from sde.gathered import WindowsDiffer
+from sde.messages import Code, Fault, Refusal, answer, decode_request, refusal
+from sde.messages.loop import Again
+from sde.outgoing import Outgoing, Role, to_loop, written
+from sde.partial import Partial, require_all
+
+_log = logging.getLogger(__name__)
+
+
+class SitesMerge:
+    def __init__(self, peers: Peers, checkpoint: str) -> None:
+        self._peers, self._checkpoint = peers, checkpoint
+
+    def contribute(self, partials: list[Partial]) -> Iterator[Outgoing]:
+        """What this site gives to a request of several sites, and what the others are asked for."""
+        arrived = partials[0].arrived
+        assert arrived.message is not None
+        try:
+            content = self._content(partials)
+        except WindowsDiffer as differ:
+            yield to_loop(Again(_once(arrived).as_json(), differ.latest), self._checkpoint)
+            return
+        asked, wanted = asked_of(arrived.federated), wanted_of(arrived.federated)
+        if asked is not None:
+            if asked.own:
+                yield self._contributed(asked.key, self._peers.site, content)
+            moment = arrived.at if asked.again else None  # else it is that of our own shards
+            question = request_to_peer(asked, arrived.message, moment)
+            for site in asked.sites:
+                if site != self._peers.site:
+                    frame = self._peers.seal(REQUEST, site, question)
+                    yield Outgoing(site, frame, Role.OUTBOUND)
+        if wanted is not None:
+            content.head["received"] = partials[0].head.get("received")
+            yield self._contributed(wanted.key, wanted.by, content)
+
+    def _content(self, partials: list[Partial]) -> Content:
+        arrived = partials[0].arrived
+        try:
+            request = decode_request(arrived.message or {}, arrived.place)
+            require_all(partials)
+            return contribution(request, partials)
+        except Refusal as refused:
+            return Content({"fault": asdict(refused.fault)})
+        except WindowsDiffer:
+            raise
+        except Exception as error:  # a defect in a kind must not stop every other answer
+            _log.exception("no contribution to %r", arrived.message)
+            return Content({"fault": asdict(internal(error))})
+
+    def _contributed(self, key: str, to: str, content: Content) -> Outgoing:
+        frame = self._peers.seal(
+            CONTRIBUTION, to, replace(content, head={**content.head, "key": key})
+        )
+        if len(frame) > MOST_BYTES:
+            reason = f"its contribution has {len(frame)} bytes: expected at most {MOST_BYTES}"
+            fault = asdict(Fault(Code.TOO_LARGE, reason))
+            frame = self._peers.seal(CONTRIBUTION, to, Content({"fault": fault, "key": key}))
+        return Outgoing("" if to == self._peers.site else to, frame, self._way(to))
+
+    def _way(self, to: str) -> Role:
+        return Role.LOOP if to == self._peers.site else Role.OUTBOUND
+
+    def reply(self, partial: Partial) -> Outgoing:
+        arrived = partial.arrived
+        asked = asked_of(arrived.federated)
+        assert arrived.message is not None
+        assert asked is not None
+        request = decode_request(arrived.message, arrived.place)
+        try:
+            fields = reply_fields(request, partial, asked, self._peers.site)
+        except WindowsDiffer as differ:
+            if not asked.again:
+                return self._ask_again(partial, asked, differ.latest)
+            fault = Fault(Code.BAD_QUERY, "end=None: the sites have different windows open", "end")
+            reply = refusal(request, fault, partial.batch, self._peers.site)
+        except Refused as refused:
+            reply = {
+                **refusal(request, refused.fault, partial.batch, self._peers.site),
+                **refused.told,
+            }
+        except Exception as error:  # a defect in a kind must not stop every other answer
+            _log.exception("no answer to %r", request)
+            reply = refusal(request, internal(error), partial.batch, self._peers.site)
+        else:
+            reply = answer(request, partial.batch, self._peers.site, **fields)
+        uid = getattr(request, "uid", None) or ",".join(getattr(request, "uids", ()))
+        return Outgoing(uid, written({"uid": uid or None, **reply}))
+
+    def _ask_again(self, partial: Partial, asked: Asked, at: int) -> Outgoing:
+        """The sites had different windows open: all are asked for the one open at the latest."""
+        place = partial.meeting
+        second = replace(asked, key=f"{asked.key}+", again=True)
+        arrived = replace(partial.arrived, place=place, federated=second.as_json())
+        return to_loop(Again(arrived.as_json(), at), self._checkpoint)
+
+
+def _once(arrived: Arrived) -> Arrived:
+    """As it goes round the loop to be asked again: its bytes were counted."""
+    wanted = wanted_of(arrived.federated)
+    if wanted is None:
+        return arrived
+    return replace(arrived, federated=replace(wanted, size=0).as_json())

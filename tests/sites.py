@@ -1,0 +1,73 @@
+"""Several pure engines that are sites of each other, with a pure forwarder between them."""
+
+from pure_engine import PureEngine
+
+from sde.federation.frames import REQUEST
+from sde.federation.peers import Peers
+
+T0 = 1_700_000_000_000
+SITES = ("a", "b", "c")
+
+
+def secret(one, other):
+    return "-".join(sorted((one, other))) + " secret"
+
+
+def peers_of(site, sites=SITES):
+    return Peers(site, {s: secret(site, s) for s in sites if s != site}, own=f"only {site}")
+
+
+class Sites:
+    """`cut`: sites that nothing reaches and that reach nobody; what is for them waits."""
+
+    def __init__(self, names=SITES, shards=(3, 2, 4)):
+        counts = dict(zip(names, shards, strict=False))
+        self.engines = {n: PureEngine(shards=counts[n], peers=peers_of(n, names)) for n in names}
+        self.cut = set()
+        self.bytes = 0  # between sites
+        self.frames = []  # (from, to, frame), all that was delivered
+
+    def __getitem__(self, site):
+        return self.engines[site]
+
+    def deliver(self):
+        """The forwarder: frames that wait go to the topics of their sites."""
+        asked = {name: [] for name in self.engines}
+        for name, engine in self.engines.items():
+            waiting, engine.outbound = engine.outbound, []
+            for to, frame in waiting:
+                if self.cut & {name, to}:
+                    engine.outbound.append((to, frame))
+                    continue
+                self.bytes += len(frame)
+                self.frames.append((name, to, frame))
+                if frame.startswith(REQUEST):
+                    asked[to].append(frame)
+                else:
+                    self.engines[to].union.append(frame)
+        return asked
+
+    def settle(self, most=40):
+        """Batches at all sites until nothing is under way; the replies by site."""
+        replies = {name: [] for name in self.engines}
+        for _ in range(most):
+            asked = self.deliver()
+            busy = [n for n in self.engines if n not in self.cut and (asked[n] or self[n].union)]
+            if not busy:
+                return replies
+            for name in busy:
+                replies[name] += self[name].replies(asked[name], time=self[name].now)
+        raise AssertionError("the sites do not come to rest")
+
+    def ask(self, site="a", time=T0, **request):
+        """The one reply to a request at a site, or None if it still waits."""
+        message = {"id": f"q{self[site].batch}", **request}
+        self[site].now = time
+        found = self[site].replies([message], time=time)
+        found += self.settle()[site]
+        assert len(found) < 2, found
+        return found[0] if found else None
+
+    def later(self, site, milliseconds):
+        """What a site says when a tick of so much later comes."""
+        return self[site].tick(T0 + milliseconds).replies() + self.settle()[site]
