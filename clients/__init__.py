@@ -1,6 +1,6 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import Answer, Description, SnapshotInfo
+from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
 from clients.client import Client
 from clients.errors import (
     AnswerTimeout,
@@ -19,6 +19,7 @@ from clients.errors import (
     SynopsisExists,
     TransportError,
     UnknownKind,
+    UnknownSite,
     UnknownStream,
     UnknownSynopsis,
     UnknownVersion,
@@ -54,6 +55,7 @@ __all__ = [
     "NotMergeable",
     "Pending",
     "Refused",
+    "SiteInfo",
     "SnapshotInfo",
     "SynopsisExists",
     "SynopsisHandle",
@@ -61,6 +63,7 @@ __all__ = [
     "Transport",
     "TransportError",
     "UnknownKind",
+    "UnknownSite",
     "UnknownStream",
     "UnknownSynopsis",
     "UnknownVersion",

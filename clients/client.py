@@ -14,8 +14,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from clients.answers import Answer, Description, SnapshotInfo
+from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
 from clients.connection import Connection
+from clients.fields import Sites, Uid, over, question_fields, text
 from clients.handle import ExportFormat, SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.pending import Pending
@@ -23,8 +24,6 @@ from clients.sender import Sender
 from clients.times import Duration, Moment, duration, span_of, window_of
 from clients.transport import Message, Transport
 from clients.watch import Watch
-
-Uid = str | int | SynopsisHandle
 
 
 class Client(Sender):
@@ -54,6 +53,8 @@ class Client(Sender):
         ttl: Duration | None = None,
         idle: Duration | None = None,
         reuse: bool = False,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **params: Any,
     ) -> SynopsisHandle:
         """Create a synopsis of the fields `key` and `value`; `params` are those of its kind.
@@ -65,6 +66,9 @@ class Client(Sender):
 
         `window` is as on the wire: {"type": "sliding", "size": "5m", "slide": "10s"}. A number
         is the parameter of that name, which a few kinds have.
+
+        `sites` are the names of those that shall have it, "*" all; each has to say so before the
+        `deadline` ("5s").
         """
         return self.submit_create(
             kind,
@@ -77,6 +81,8 @@ class Client(Sender):
             ttl=ttl,
             idle=idle,
             reuse=reuse,
+            sites=sites,
+            deadline=deadline,
             **params,
         ).result()
 
@@ -94,10 +100,12 @@ class Client(Sender):
         ttl: Duration | None = None,
         idle: Duration | None = None,
         reuse: bool = False,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **params: Any,
     ) -> Pending[SynopsisHandle]:
         """`create` without waiting."""
-        named = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else _text(uid)
+        named = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else text(uid)
         if window is not None and not isinstance(window, Mapping):
             params["window"], window = window, None
         fields: Message = {
@@ -112,19 +120,23 @@ class Client(Sender):
             "ttl": duration(ttl),
             "idle": duration(idle),
             "reuse": reuse or None,
+            **over(sites, deadline),
         }
         return self._connection.submit(
             "create", fields, lambda reply: self.synopsis(reply.get("uid", named))
         )
 
-    def delete(self, uid: Uid, /) -> None:
-        self._connection.submit("delete", {"uid": _text(uid)}, _nothing).result()
+    def delete(
+        self, uid: Uid, /, *, sites: Sites | None = None, deadline: Duration | None = None
+    ) -> None:
+        fields = {"uid": text(uid), **over(sites, deadline)}
+        self._connection.submit("delete", fields, _nothing).result()
 
     def describe(self, uid: Uid, /) -> Description:
         def read(reply: Message) -> Description:
-            return Description.of({"uid": _text(uid), **reply["value"]})
+            return Description.of({"uid": text(uid), **reply["value"]})
 
-        return self._connection.submit("describe", {"uid": _text(uid)}, read).result()
+        return self._connection.submit("describe", {"uid": text(uid)}, read).result()
 
     def list(self, dataset: str | None = None) -> tuple[Description, ...]:
         """All synopses, or those of one data set."""
@@ -136,7 +148,7 @@ class Client(Sender):
 
     def synopsis(self, uid: Uid) -> SynopsisHandle:
         """A handle of a synopsis that exists already; nothing is asked."""
-        return SynopsisHandle(_text(uid), self)
+        return SynopsisHandle(text(uid), self)
 
     def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
         """Any request of the wire format, without waiting; its result is the whole reply."""
@@ -153,6 +165,8 @@ class Client(Sender):
         stream: str | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **query: Any,
     ) -> Answer:
         """Ask one synopsis, or several: `estimate(["a", "b"], "inner_product")`.
@@ -160,9 +174,19 @@ class Client(Sender):
         Without `question` the kind's first question is meant. Of a windowed synopsis the open
         window answers, with `end` the one that closed there, with `span` all that is kept from
         one time to another. Times are milliseconds, ISO 8601 or datetimes with a time zone.
+
+        With `sites` (names, or "*" for all) the answer is about what all of them hold. Those that
+        do not answer before the `deadline` ("5s") are in `missing`.
         """
         return self.submit_estimate(
-            synopses, question, stream=stream, end=end, span=span, **query
+            synopses,
+            question,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+            **query,
         ).result()
 
     def submit_estimate(
@@ -174,10 +198,16 @@ class Client(Sender):
         stream: str | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **query: Any,
     ) -> Pending[Answer]:
         """`estimate` without waiting."""
-        fields = {**_question(synopses, question, stream, query), **span_of(end, span)}
+        fields = {
+            **question_fields(synopses, question, stream, query),
+            **span_of(end, span),
+            **over(sites, deadline),
+        }
         return self._connection.submit("estimate", fields, Answer.of)
 
     def watch(
@@ -191,6 +221,9 @@ class Client(Sender):
         by: float | str | None = None,
         when: str | None = None,
         stream: str | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        drift: float | None = None,
         timeout: float | None = None,
         **query: Any,
     ) -> Watch:
@@ -201,6 +234,9 @@ class Client(Sender):
         come only when that becomes true or false. Iterating waits for an answer for ever, or
         `timeout` seconds. Should this call time out the watch may run all the same: the error's
         `request_id` is its id.
+
+        Over `sites` it answers `every` so often. With `drift` a site is silent while it cannot
+        have moved the value by more than that.
         """
         return self.submit_watch(
             synopses,
@@ -210,6 +246,9 @@ class Client(Sender):
             by=by,
             when=when,
             stream=stream,
+            sites=sites,
+            deadline=deadline,
+            drift=drift,
             timeout=timeout,
             **query,
         ).result()
@@ -225,6 +264,9 @@ class Client(Sender):
         by: float | str | None = None,
         when: str | None = None,
         stream: str | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        drift: float | None = None,
         timeout: float | None = None,
         **query: Any,
     ) -> Pending[Watch]:
@@ -233,11 +275,13 @@ class Client(Sender):
         watch = self.watching(watch_id, timeout=timeout)  # before an answer can come
         fields: Message = {
             "id": watch_id,
-            **_question(synopses, question, stream, query),
+            **question_fields(synopses, question, stream, query),
             "every": duration(every),
             "on": on,
             "threshold": by,
             "when": when,
+            "drift": drift,
+            **over(sites, deadline),
         }
         return self._connection.submit("watch", fields, lambda reply: watch)
 
@@ -249,6 +293,14 @@ class Client(Sender):
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""
         self._connection.submit("unwatch", {"watch": watch_id}, _nothing).result()
+
+    def sites(self) -> tuple[SiteInfo, ...]:
+        """The sites the engine knows, itself among them, and whether they answer (3 s)."""
+
+        def read(reply: Message) -> tuple[SiteInfo, ...]:
+            return tuple(SiteInfo.of(each) for each in reply["value"])
+
+        return self._connection.submit("sites", {}, read).result()
 
     # -- states and their versions ------------------------------------------------------------
 
@@ -268,7 +320,7 @@ class Client(Sender):
         are those of `estimate`.
         """
         fields: Message = {
-            "uid": _text(uid),
+            "uid": text(uid),
             "stream": stream,
             "format": format,
             **span_of(end, span),
@@ -292,7 +344,7 @@ class Client(Sender):
         `tuples` is how many the state stands for, where that should be counted.
         """
         fields: Message = {
-            "uid": _text(uid),
+            "uid": text(uid),
             "state": base64.b64encode(state).decode(),
             "stream": stream,
             "mode": "replace" if replace else "merge",
@@ -302,7 +354,7 @@ class Client(Sender):
 
     def snapshot(self, uid: Uid, /, version: str | None = None) -> str:
         """Keep a version of a synopsis outside the engine; its name, made up if none is given."""
-        fields: Message = {"uid": _text(uid), "version": version}
+        fields: Message = {"uid": text(uid), "version": version}
         return self._connection.submit(
             "snapshot", fields, lambda reply: str(reply["value"])
         ).result()
@@ -312,9 +364,9 @@ class Client(Sender):
     ) -> SynopsisHandle:
         """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
         fields: Message = {
-            "uid": _text(uid),
+            "uid": text(uid),
             "version": version,
-            "as": None if as_uid is None else _text(as_uid),
+            "as": None if as_uid is None else text(as_uid),
         }
         restored = self.synopsis(uid if as_uid is None else as_uid)
         return self._connection.submit("restore", fields, lambda reply: restored).result()
@@ -325,7 +377,7 @@ class Client(Sender):
         def read(reply: Message) -> tuple[SnapshotInfo, ...]:
             return tuple(SnapshotInfo.of(each) for each in reply["value"])
 
-        fields: Message = {"uid": None if uid is None else _text(uid)}
+        fields: Message = {"uid": None if uid is None else text(uid)}
         return self._connection.submit("snapshots", fields, read).result()
 
     # -- the end ------------------------------------------------------------------------------
@@ -344,21 +396,5 @@ class Client(Sender):
         self.close()
 
 
-def _text(uid: Uid) -> str:
-    return uid.uid if isinstance(uid, SynopsisHandle) else str(uid)
-
-
 def _nothing(reply: Message) -> None:
     pass
-
-
-def _question(
-    synopses: Uid | Sequence[Uid], question: str | None, stream: str | None, query: Message
-) -> Message:
-    one = isinstance(synopses, str | int | SynopsisHandle)
-    uids = [_text(synopses)] if one else [_text(uid) for uid in synopses]  # type: ignore
-    return {
-        **({"uid": uids[0]} if len(uids) == 1 else {"uids": uids}),
-        "query": query if question is None else {"type": question, **query},
-        "stream": stream,
-    }

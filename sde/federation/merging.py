@@ -14,10 +14,10 @@ from sde.federation.frames import CONTRIBUTION, MOST_BYTES, REQUEST, Content
 from sde.federation.peers import Peers
 from sde.federation.replying import Refused, reply_fields
 from sde.gathered import WindowsDiffer
-from sde.messages import Code, Fault, Refusal, answer, decode_request, refusal
+from sde.messages import Code, Fault, Refusal, Unwatch, answer, decode_request, refusal
 from sde.messages.loop import Again
 from sde.outgoing import Outgoing, Role, to_loop, written
-from sde.partial import Partial, require_all
+from sde.partial import Partial
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,10 @@ class SitesMerge:
         arrived = partials[0].arrived
         assert arrived.message is not None
         try:
-            content = self._content(partials)
+            request = decode_request(arrived.message, arrived.place)
+            content = contribution(request, partials)
+        except Refusal as refused:
+            content = Content({"fault": asdict(refused.fault)})
         except WindowsDiffer as differ:
             yield to_loop(Again(_once(arrived).as_json(), differ.latest), self._checkpoint)
             return
@@ -40,28 +43,15 @@ class SitesMerge:
             if asked.own:
                 yield self._contributed(asked.key, self._peers.site, content)
             moment = arrived.at if asked.again else None  # else it is that of our own shards
-            question = request_to_peer(asked, arrived.message, moment)
+            standing = (arrived.attached or {}).get("standing")
+            question = request_to_peer(asked, arrived.message, moment, standing)
             for site in asked.sites:
                 if site != self._peers.site:
                     frame = self._peers.seal(REQUEST, site, question)
                     yield Outgoing(site, frame, Role.OUTBOUND)
-        if wanted is not None:
+        if wanted is not None and arrived.message.get("op") != Unwatch.op:
             content.head["received"] = partials[0].head.get("received")
             yield self._contributed(wanted.key, wanted.by, content)
-
-    def _content(self, partials: list[Partial]) -> Content:
-        arrived = partials[0].arrived
-        try:
-            request = decode_request(arrived.message or {}, arrived.place)
-            require_all(partials)
-            return contribution(request, partials)
-        except Refusal as refused:
-            return Content({"fault": asdict(refused.fault)})
-        except WindowsDiffer:
-            raise
-        except Exception as error:  # a defect in a kind must not stop every other answer
-            _log.exception("no contribution to %r", arrived.message)
-            return Content({"fault": asdict(internal(error))})
 
     def _contributed(self, key: str, to: str, content: Content) -> Outgoing:
         frame = self._peers.seal(
