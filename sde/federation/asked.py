@@ -110,10 +110,10 @@ def standing_watch(message: dict[str, Any], asked: Asked, here: str) -> dict[str
 
 def request_to_peer(
     asked: Asked, request: dict[str, Any], at: int | None, standing: dict[str, Any] | None
-) -> Content:
+) -> dict[str, Any]:
     told = {"at": at, "standing": standing}
     given = {name: value for name, value in told.items() if value is not None}
-    return Content({"key": asked.key, "request": request, **given})
+    return {"key": asked.key, "request": request, **given}
 
 
 @dataclass(frozen=True, slots=True)

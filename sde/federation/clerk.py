@@ -13,6 +13,7 @@ from typing import Any
 from sde.arrived import Arrived
 from sde.federation.asked import asked_of, wanted_of
 from sde.federation.desk import Contribution, Waiting
+from sde.messages.fields import LONGEST_NAME
 from sde.partial import Partial
 from sde.shard import Shard
 
@@ -67,7 +68,11 @@ def _begin(shard: Shard, arrived: Arrived) -> None:
 def _keep(shard: Shard, given: Contribution) -> None:
     """A site's new state; of a watch that has ended here it comes too late."""
     if given.key not in shard.ledger:
-        shard.desk.count(given.site, received=given.size, late=int("fault" not in given.head))
+        over = "fault" in given.head
+        shard.desk.count(given.site, received=given.size, late=int(not over))
+        if not over:
+            watch = str(given.head.get("watch"))[:LONGEST_NAME]
+            shard.ledger.orphans.append({"site": given.site, "key": given.key, "watch": watch})
     else:
         taken = shard.ledger.take(given, shard.registry.time)
         shard.desk.count(given.site, received=given.size, repeated=int(not taken))
@@ -114,7 +119,24 @@ def answers(shard: Shard, batch: int) -> list[Partial]:
     """Partials for the requests that have waited long enough."""
     done, shard.desk.done = shard.desk.done, []
     traffic = {site: asdict(held) for site, held in shard.desk.traffic.items()}
-    return [_partial(waiting, traffic, batch) for waiting in done]
+    orphans, shard.ledger.orphans = shard.ledger.orphans, []
+    return [
+        *(_partial(waiting, traffic, batch) for waiting in done),
+        *(_orphaned(shard, orphan, batch) for orphan in orphans),
+    ]
+
+
+def _orphaned(shard: Shard, orphan: dict[str, str], batch: int) -> Partial:
+    place = f"orphan {orphan['site']} {orphan['key']}"
+    return Partial(Arrived(place, shard.registry.time, None), 0, 1, batch, {"orphan": orphan})
+
+
+def forget_words(shard: Shard) -> None:
+    """After a replay: what there was to say was said."""
+    close_ended(shard)
+    shard.registry.watches.ended.clear()
+    shard.desk.done.clear()
+    shard.ledger.orphans.clear()
 
 
 def _partial(waiting: Waiting, traffic: dict[str, Any], batch: int) -> Partial:

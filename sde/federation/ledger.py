@@ -13,7 +13,7 @@ from typing import Any
 
 from sde.fact_file import Fact
 from sde.federation.desk import Contribution
-from synopses import KINDS, SynopsisError
+from synopses import KINDS
 
 
 @dataclass(slots=True)
@@ -42,6 +42,7 @@ class Ledger:
     def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
         self._news: list[Fact] = []
+        self.orphans: list[dict[str, str]] = []  # watches of others that none here knows
 
     # -- facts ------------------------------------------------------------------------------------
 
@@ -103,16 +104,17 @@ class Ledger:
         if not isinstance(number, int) or not isinstance(base, int):
             return False
         known = self.account(given.key).held.get(given.site)
+        if known is not None and number <= known.number:
+            return False
         if base == 0:
             parts = given.parts
         elif known is None or base != known.number:
-            if known is None or number > known.number:
-                self._change("gap", given.key, given.site)
-            return known is None or number > known.number
+            self._change("gap", given.key, given.site)
+            return True
         else:
             try:
                 parts = _added(head["about"][0]["kind"], known.parts, given.parts)
-            except (SynopsisError, KeyError, TypeError, ValueError, IndexError):
+            except Exception:  # whatever is wrong with states from outside
                 self._change("gap", given.key, given.site)
                 return True
         held = Held(number, at, given.size, head, parts)

@@ -10,13 +10,14 @@ from sde.arrived import Arrived
 from sde.changing import internal
 from sde.federation.asked import Asked, asked_of, request_to_peer, wanted_of
 from sde.federation.contributing import contribution
-from sde.federation.frames import CONTRIBUTION, MOST_BYTES, REQUEST, Content
+from sde.federation.frames import Content
 from sde.federation.peers import Peers
 from sde.federation.replying import Refused, reply_fields
+from sde.federation.sending import Sender
 from sde.gathered import WindowsDiffer
 from sde.messages import Code, Fault, Refusal, Unwatch, answer, decode_request, refusal
 from sde.messages.loop import Again
-from sde.outgoing import Outgoing, Role, to_loop, written
+from sde.outgoing import Outgoing, to_loop, written
 from sde.partial import Partial
 
 _log = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 class SitesMerge:
     def __init__(self, peers: Peers, checkpoint: str) -> None:
         self._peers, self._checkpoint = peers, checkpoint
+        self._sender = Sender(peers)
 
     def contribute(self, partials: list[Partial]) -> Iterator[Outgoing]:
         """What this site gives to a request of several sites, and what the others are asked for."""
@@ -41,30 +43,20 @@ class SitesMerge:
         asked, wanted = asked_of(arrived.federated), wanted_of(arrived.federated)
         if asked is not None:
             if asked.own:
-                yield self._contributed(asked.key, self._peers.site, content)
+                yield from self._contributed(asked.key, self._peers.site, content)
             moment = arrived.at if asked.again else None  # else it is that of our own shards
             standing = (arrived.attached or {}).get("standing")
             question = request_to_peer(asked, arrived.message, moment, standing)
             for site in asked.sites:
                 if site != self._peers.site:
-                    frame = self._peers.seal(REQUEST, site, question)
-                    yield Outgoing(site, frame, Role.OUTBOUND)
+                    yield from self._sender.request(site, question)
         if wanted is not None and arrived.message.get("op") != Unwatch.op:
             content.head["received"] = partials[0].head.get("received")
-            yield self._contributed(wanted.key, wanted.by, content)
+            yield from self._contributed(wanted.key, wanted.by, content)
 
-    def _contributed(self, key: str, to: str, content: Content) -> Outgoing:
-        frame = self._peers.seal(
-            CONTRIBUTION, to, replace(content, head={**content.head, "key": key})
-        )
-        if len(frame) > MOST_BYTES:
-            reason = f"its contribution has {len(frame)} bytes: expected at most {MOST_BYTES}"
-            fault = asdict(Fault(Code.TOO_LARGE, reason))
-            frame = self._peers.seal(CONTRIBUTION, to, Content({"fault": fault, "key": key}))
-        return Outgoing("" if to == self._peers.site else to, frame, self._way(to))
-
-    def _way(self, to: str) -> Role:
-        return Role.LOOP if to == self._peers.site else Role.OUTBOUND
+    def _contributed(self, key: str, to: str, content: Content) -> Iterator[Outgoing]:
+        told = replace(content, head={**content.head, "key": key})
+        return self._sender.contribution(to, told)
 
     def reply(self, partial: Partial) -> Outgoing:
         arrived = partial.arrived

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,16 +17,19 @@ from sde.federation.drift import (
     norm_of,
     stated,
 )
-from sde.federation.frames import CONTRIBUTION, REQUEST, Content
+from sde.federation.frames import Content
 from sde.federation.peers import Peers
 from sde.federation.replying import Came, estimated
+from sde.federation.sending import Sender
 from sde.federation.standing import Standing, standing_of
 from sde.gathered import Gathered
 from sde.messages import Refusal, Watch, decode_request, watch_answer
-from sde.outgoing import Outgoing, Role, written
+from sde.outgoing import Outgoing, written
 from sde.partial import Partial
 from sde.watches import Watching
 from synopses import KINDS, StateError, Synopsis
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +68,40 @@ def _due(partials: list[Partial]) -> _Due:
 
 class SitesWatch:
     def __init__(self, peers: Peers) -> None:
-        self._peers = peers
+        self._peers, self._sender = peers, Sender(peers)
 
     def on_due(self, partials: list[Partial]) -> Iterator[Outgoing]:
-        due = _due(partials)
-        if due.standing.by == self._peers.site:
-            yield from self._answer(due)
-        else:
-            yield from self._tell(due)
+        try:
+            due = _due(partials)
+            here = due.standing.by == self._peers.site
+            said = list(self._answer(due) if here else self._tell(due))
+        except Exception:  # a defect must not stop every other answer
+            _log.exception("nothing said to %s", partials[0].arrived.place)
+            return
+        yield from said
 
     def on_end(self, watching: Watching) -> Iterator[Outgoing]:
         """A watch has ended here: the others need not go on."""
         standing = standing_of(watching)
         if standing.by == self._peers.site:
-            over = {"op": "unwatch", "id": f"{standing.key} ended", "watch": watching.id}
             for site in standing.others:
-                frame = self._peers.seal(
-                    REQUEST, site, Content({"key": standing.key, "request": over})
-                )
-                yield Outgoing(site, frame, Role.OUTBOUND)
+                yield from self._end_at(site, standing.key, watching.id)
         else:
             fault = {"code": "unknown_watch", "message": "its watch has ended", "field": ""}
-            told = {"fault": fault, "number": 2**60, "base": 0}
-            yield self._to_asker(standing, Content({**told, "standing": True, "key": standing.key}))
+            told = {"fault": fault, "standing": True, "key": standing.key}
+            yield from self._sender.contribution(
+                standing.by, Content({**told, "number": 2**60, "base": 0})
+            )
+
+    def on_orphan(self, partial: Partial) -> Iterator[Outgoing]:
+        """A site goes on with a watch that nobody here knows: it may stop."""
+        orphan = partial.head["orphan"]
+        watch = str(orphan["watch"]).removeprefix(f"{self._peers.site}/")
+        yield from self._end_at(orphan["site"], orphan["key"], watch)
+
+    def _end_at(self, site: str, key: str, watch: str) -> Iterator[Outgoing]:
+        over = {"op": "unwatch", "id": f"{key} ended {watch}", "watch": watch}
+        return self._sender.request(site, {"key": key, "request": over})
 
     # -- at a peer --------------------------------------------------------------------------------
 
@@ -96,18 +111,16 @@ class SitesWatch:
         number = due.account["number"]
         if not self._must_tell(due):
             return
-        head = {**content.head, "standing": True, "key": standing.key, "number": number + 1}
+        envelope = {"standing": True, "key": standing.key, "watch": due.watching.id}
+        head = {**content.head, **envelope, "number": number + 1}
         forms = [Content({**head, "base": 0}, content.parts)]
         changed = _changes(due)
         if changed is not None:
             forms.append(Content({**head, "base": number}, changed))
-        yield min((self._to_asker(standing, form) for form in forms), key=lambda o: len(o.value))
+        told = [list(self._sender.contribution(standing.by, form)) for form in forms]
+        yield from min(told, key=lambda messages: sum(len(m.value) for m in messages))
         sent = Content({"key": standing.key, "sent": number + 1}, content.parts)
-        yield Outgoing("", self._peers.seal(CONTRIBUTION, self._peers.site, sent), Role.LOOP)
-
-    def _to_asker(self, standing: Standing, content: Content) -> Outgoing:
-        frame = self._peers.seal(CONTRIBUTION, standing.by, content)
-        return Outgoing(standing.by, frame, Role.OUTBOUND)
+        yield from self._sender.contribution(self._peers.site, sent)
 
     def _must_tell(self, due: _Due) -> bool:
         content, standing = due.content, due.standing
@@ -147,7 +160,7 @@ class SitesWatch:
             yield Outgoing(uid, written({**head, "status": "ok", **fields, **told, **about}))
             yield from self._agree(due, came)
         for site in due.account["gaps"]:
-            yield self._note(site, {"key": due.standing.key, "whole": True})
+            yield from self._sender.request(site, {"key": due.standing.key, "whole": True})
 
     def _came(self, due: _Due) -> Came:
         """The states of all sites as far as they are known here, and how old they are."""
@@ -193,18 +206,14 @@ class SitesWatch:
             return
         agreed = {"key": due.standing.key, "norm": norm}
         for site in due.standing.others:
-            yield self._note(site, agreed)
-        frame = self._peers.seal(CONTRIBUTION, self._peers.site, Content(agreed))
-        yield Outgoing("", frame, Role.LOOP)
+            yield from self._sender.request(site, agreed)
+        yield from self._sender.contribution(self._peers.site, Content(agreed))
 
     def _kind(self, came: Came) -> type[Synopsis]:
         return Gathered(list(came.sites.values()), None).kind
 
     def _norm(self, came: Came) -> float:
         return norm_of(Gathered(list(came.sites.values()), None).merged[0])
-
-    def _note(self, site: str, head: dict[str, Any]) -> Outgoing:
-        return Outgoing(site, self._peers.seal(REQUEST, site, Content(head)), Role.OUTBOUND)
 
 
 def _changes(due: _Due) -> list[bytes] | None:

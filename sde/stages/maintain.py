@@ -241,9 +241,7 @@ def replay(shard: Shard, entry: bytes) -> None:
     for block in blocks:
         shard.add(Block.from_bytes(block))
     _change_all(shard, head["after"])
-    clerk.close_ended(shard)
-    shard.registry.watches.ended.clear()
-    shard.desk.done.clear()
+    clerk.forget_words(shard)
     shard.save()
 
 

@@ -85,6 +85,8 @@ class Merge:
                 yield from self._ended(same[0])
             elif "standing" in same[0].head:
                 yield from self._site_watches.on_due(same)
+            elif "orphan" in same[0].head:
+                yield from self._site_watches.on_orphan(same[0])
             elif "came" in same[0].head:
                 yield self._sites.reply(same[0])
             elif same[0].arrived.federated is not None:

@@ -6,6 +6,7 @@ from pure_engine import create, tuples
 from sites import SITES, T0, Sites, peers_of
 from watched import content, replayed
 
+from sde.decoding import Limits
 from sde.federation.frames import CONTRIBUTION, Content
 
 EVERY = 1000
@@ -138,15 +139,16 @@ def test_a_site_that_was_never_heard_of_is_missing_and_comes_in_when_it_is_back(
 
 def test_what_comes_twice_counts_once_and_a_gap_is_closed_by_a_whole_state():
     sites = watched()
+    for n in range(100):
+        feed(sites, "b", 1, key=f"k{n}")
     for number in range(1, 4):
         feed(sites, "b", 3)
         tick(sites, number)
-    frames = [
-        f for n, to, f in sites.frames if (n, to) == ("b", "a") and opened(f).head.get("base")
-    ]
-    sites["a"].union.append(frames[-1])
+    whole, *_, last = (f for sender, to, f in sites.frames if opened_is_standing(sender, to, f))
+    assert [opened(frame).head["base"] for frame in (whole, last)] == [0, 2]
+    sites["a"].union += [whole, last]
     (reply,) = tick(sites, 4)
-    assert reply["value"] == 9
+    assert reply["value"] == 109
     feed(sites, "b", 3)
     sites["b"].tick(T0 + 5 * EVERY).replies()
     sites["b"].outbound = []  # lost, which Kafka does not do
@@ -154,7 +156,7 @@ def test_what_comes_twice_counts_once_and_a_gap_is_closed_by_a_whole_state():
     tick(sites, 6)
     tick(sites, 7)
     (reply,) = tick(sites, 8)
-    assert reply["value"] == 15
+    assert reply["value"] == 115
 
 
 def test_unwatch_ends_it_at_all_sites_and_nothing_travels_any_more():
@@ -213,6 +215,28 @@ def test_damaged_changes_are_not_added_but_asked_for_again():
 
 def opened_is_standing(sender, to, frame):
     return (sender, to) == ("b", "a") and opened(frame).head.get("standing")
+
+
+def test_a_site_that_forgot_a_watch_tells_the_others_to_stop():
+    sites = watched()
+    feed(sites, "b", 3)
+    sites["a"] = type(sites["a"])(peers=peers_of("a"))  # a new checkpoint
+    tick(sites, 1)
+    feed(sites, "b", 3)
+    between(sites)
+    tick(sites, 2)
+    assert between(sites) == 0
+    assert sites["b"].due is None
+
+
+def test_a_peer_that_the_settings_name_no_more_disturbs_nobody():
+    sites = watched()
+    feed(sites, "a", 3)
+    alone = peers_of("a", ("a",))
+    sites["a"].merge = type(sites["a"].merge)("a", peers=alone)
+    sites["a"].ingest = type(sites["a"].ingest)(3, Limits(), peers=alone)
+    (reply,) = tick(sites, 1)
+    assert (reply["value"], sorted(reply["missing"])) == (3, ["b", "c"])
 
 
 @pytest.mark.parametrize(
