@@ -2,13 +2,14 @@
 #   make check   lint, format, types, imports: seconds
 #   make test    check, then every test, on the real broker and real Spark
 #   make demo    the whole engine on synthetic stocks; ends by itself
+#   make demo-federation   three engines, each with a broker of its own, answer as one
 #   make serve   the service until Ctrl-C
 #   make bench   the measurements behind the README's figures (about two hours)
 #   make bench-quick   a few of them, beside the committed results: minutes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check test demo serve bench bench-quick jars clean
+.PHONY: help check test demo demo-federation serve bench bench-quick jars clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -43,6 +44,9 @@ test: check jars $(KERNELS_READY)
 demo: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde demo
 
+demo-federation: $(ENGINE_READY) jars $(KERNELS_READY)
+	$(BIN)/python -m bench.federation.demo
+
 serve: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde serve
 
@@ -57,6 +61,7 @@ bench: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.throughput
 	$(BIN)/python -m bench.latency
 	$(BIN)/python -m bench.correlation
+	$(BIN)/python -m bench.federation
 
 bench-quick: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.quick

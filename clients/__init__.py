@@ -1,6 +1,6 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import Answer, Description, SnapshotInfo
+from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
 from clients.client import Client
 from clients.errors import (
     AnswerTimeout,
@@ -23,6 +23,7 @@ from clients.errors import (
     TransportError,
     UnknownKind,
     UnknownPlugin,
+    UnknownSite,
     UnknownStream,
     UnknownSynopsis,
     UnknownVersion,
@@ -64,6 +65,7 @@ __all__ = [
     "PluginInfo",
     "Quarantined",
     "Refused",
+    "SiteInfo",
     "SnapshotInfo",
     "SynopsisExists",
     "SynopsisHandle",
@@ -72,6 +74,7 @@ __all__ = [
     "TransportError",
     "UnknownKind",
     "UnknownPlugin",
+    "UnknownSite",
     "UnknownStream",
     "UnknownSynopsis",
     "UnknownVersion",

@@ -22,6 +22,7 @@ class Answer:
     window: Interval | None  # what it covers, of a windowed synopsis
     number: int | None  # of a watch: 1, 2, 3, ...; some may be missing, none comes twice
     holds: bool | None  # of a watch with a condition: whether it does
+    missing: dict[str, str]  # sites that are not in it, and why
     raw: Message = field(repr=False)  # the whole reply
 
     @classmethod
@@ -36,6 +37,7 @@ class Answer:
             window=_interval(reply.get("window")),
             number=reply.get("number"),
             holds=reply.get("holds"),
+            missing=reply.get("missing", {}),
             raw=reply,
         )
 
@@ -73,6 +75,24 @@ class Description:
             bytes=told.get("bytes"),
             raw=told,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SiteInfo:
+    """A site the engine knows, and what went between the two."""
+
+    site: str
+    answers: bool
+    received: int  # bytes from it
+    sent: int  # bytes to it, as it says
+    late: int  # contributions after the reply
+    refused: int  # messages in its name that were not from it
+    raw: Message = field(repr=False)
+
+    @classmethod
+    def of(cls, told: Message) -> SiteInfo:
+        numbers = {n: told.get(n, 0) for n in ("received", "sent", "late", "refused")}
+        return cls(told.get("site", ""), bool(told.get("answers")), **numbers, raw=told)
 
 
 @dataclass(frozen=True, slots=True)

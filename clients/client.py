@@ -13,25 +13,22 @@ import base64
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
-from clients.answers import Answer, Description, SnapshotInfo
+from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
 from clients.connection import Connection
+from clients.fields import Sites, Uid, over, question_fields, text
 from clients.handle import ExportFormat, SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.pending import Pending
-from clients.plugins import PluginInfo, read_plugin, sign
+from clients.plugin_requests import PluginRequests
 from clients.sender import Sender
 from clients.times import Duration, Moment, duration, span_of, window_of
 from clients.transport import Message, Transport
 from clients.watch import Watch
 
-Uid = str | int | SynopsisHandle
-_EXAMINATION_SECONDS = 120.0  # of a plug-in, at most
 
-
-class Client(Sender):
+class Client(Sender, PluginRequests):
     """Requests to an engine and tuples for it. May be used by several threads.
 
     `engine` is the address of its Kafka, or a transport. A request waits `timeout` seconds for
@@ -61,6 +58,8 @@ class Client(Sender):
         ttl: Duration | None = None,
         idle: Duration | None = None,
         reuse: bool = False,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **params: Any,
     ) -> SynopsisHandle:
         """Create a synopsis of the fields `key` and `value`; `params` are those of its kind.
@@ -72,6 +71,9 @@ class Client(Sender):
 
         `window` is as on the wire: {"type": "sliding", "size": "5m", "slide": "10s"}. A number
         is the parameter of that name, which a few kinds have.
+
+        `sites` are the names of those that shall have it, "*" all; each has to say so before the
+        `deadline` ("5s").
         """
         return self.submit_create(
             kind,
@@ -84,6 +86,8 @@ class Client(Sender):
             ttl=ttl,
             idle=idle,
             reuse=reuse,
+            sites=sites,
+            deadline=deadline,
             **params,
         ).result()
 
@@ -101,10 +105,12 @@ class Client(Sender):
         ttl: Duration | None = None,
         idle: Duration | None = None,
         reuse: bool = False,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **params: Any,
     ) -> Pending[SynopsisHandle]:
         """`create` without waiting."""
-        named = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else _text(uid)
+        named = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else text(uid)
         if window is not None and not isinstance(window, Mapping):
             params["window"], window = window, None
         fields: Message = {
@@ -119,19 +125,23 @@ class Client(Sender):
             "ttl": duration(ttl),
             "idle": duration(idle),
             "reuse": reuse or None,
+            **over(sites, deadline),
         }
         return self._connection.submit(
             "create", fields, lambda reply: self.synopsis(reply.get("uid", named))
         )
 
-    def delete(self, uid: Uid, /) -> None:
-        self._connection.submit("delete", {"uid": _text(uid)}, _nothing).result()
+    def delete(
+        self, uid: Uid, /, *, sites: Sites | None = None, deadline: Duration | None = None
+    ) -> None:
+        fields = {"uid": text(uid), **over(sites, deadline)}
+        self._connection.submit("delete", fields, _nothing).result()
 
     def describe(self, uid: Uid, /) -> Description:
         def read(reply: Message) -> Description:
-            return Description.of({"uid": _text(uid), **reply["value"]})
+            return Description.of({"uid": text(uid), **reply["value"]})
 
-        return self._connection.submit("describe", {"uid": _text(uid)}, read).result()
+        return self._connection.submit("describe", {"uid": text(uid)}, read).result()
 
     def list(self, dataset: str | None = None) -> tuple[Description, ...]:
         """All synopses, or those of one data set."""
@@ -143,7 +153,7 @@ class Client(Sender):
 
     def synopsis(self, uid: Uid) -> SynopsisHandle:
         """A handle of a synopsis that exists already; nothing is asked."""
-        return SynopsisHandle(_text(uid), self)
+        return SynopsisHandle(text(uid), self)
 
     def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
         """Any request of the wire format, without waiting; its result is the whole reply."""
@@ -160,6 +170,8 @@ class Client(Sender):
         stream: str | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **query: Any,
     ) -> Answer:
         """Ask one synopsis, or several: `estimate(["a", "b"], "inner_product")`.
@@ -167,9 +179,19 @@ class Client(Sender):
         Without `question` the kind's first question is meant. Of a windowed synopsis the open
         window answers, with `end` the one that closed there, with `span` all that is kept from
         one time to another. Times are milliseconds, ISO 8601 or datetimes with a time zone.
+
+        With `sites` (names, or "*" for all) the answer is about what all of them hold. Those that
+        do not answer before the `deadline` ("5s") are in `missing`.
         """
         return self.submit_estimate(
-            synopses, question, stream=stream, end=end, span=span, **query
+            synopses,
+            question,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+            **query,
         ).result()
 
     def submit_estimate(
@@ -181,10 +203,16 @@ class Client(Sender):
         stream: str | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
         **query: Any,
     ) -> Pending[Answer]:
         """`estimate` without waiting."""
-        fields = {**_question(synopses, question, stream, query), **span_of(end, span)}
+        fields = {
+            **question_fields(synopses, question, stream, query),
+            **span_of(end, span),
+            **over(sites, deadline),
+        }
         return self._connection.submit("estimate", fields, Answer.of)
 
     def watch(
@@ -198,6 +226,9 @@ class Client(Sender):
         by: float | str | None = None,
         when: str | None = None,
         stream: str | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        drift: float | None = None,
         timeout: float | None = None,
         **query: Any,
     ) -> Watch:
@@ -208,6 +239,9 @@ class Client(Sender):
         come only when that becomes true or false. Iterating waits for an answer for ever, or
         `timeout` seconds. Should this call time out the watch may run all the same: the error's
         `request_id` is its id.
+
+        Over `sites` it answers `every` so often. With `drift` a site is silent while it cannot
+        have moved the value by more than that.
         """
         return self.submit_watch(
             synopses,
@@ -217,6 +251,9 @@ class Client(Sender):
             by=by,
             when=when,
             stream=stream,
+            sites=sites,
+            deadline=deadline,
+            drift=drift,
             timeout=timeout,
             **query,
         ).result()
@@ -232,6 +269,9 @@ class Client(Sender):
         by: float | str | None = None,
         when: str | None = None,
         stream: str | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        drift: float | None = None,
         timeout: float | None = None,
         **query: Any,
     ) -> Pending[Watch]:
@@ -240,11 +280,13 @@ class Client(Sender):
         watch = self.watching(watch_id, timeout=timeout)  # before an answer can come
         fields: Message = {
             "id": watch_id,
-            **_question(synopses, question, stream, query),
+            **question_fields(synopses, question, stream, query),
             "every": duration(every),
             "on": on,
             "threshold": by,
             "when": when,
+            "drift": drift,
+            **over(sites, deadline),
         }
         return self._connection.submit("watch", fields, lambda reply: watch)
 
@@ -256,6 +298,14 @@ class Client(Sender):
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""
         self._connection.submit("unwatch", {"watch": watch_id}, _nothing).result()
+
+    def sites(self) -> tuple[SiteInfo, ...]:
+        """The sites the engine knows, itself among them, and whether they answer (3 s)."""
+
+        def read(reply: Message) -> tuple[SiteInfo, ...]:
+            return tuple(SiteInfo.of(each) for each in reply["value"])
+
+        return self._connection.submit("sites", {}, read).result()
 
     # -- states and their versions ------------------------------------------------------------
 
@@ -275,7 +325,7 @@ class Client(Sender):
         are those of `estimate`.
         """
         fields: Message = {
-            "uid": _text(uid),
+            "uid": text(uid),
             "stream": stream,
             "format": format,
             **span_of(end, span),
@@ -299,7 +349,7 @@ class Client(Sender):
         `tuples` is how many the state stands for, where that should be counted.
         """
         fields: Message = {
-            "uid": _text(uid),
+            "uid": text(uid),
             "state": base64.b64encode(state).decode(),
             "stream": stream,
             "mode": "replace" if replace else "merge",
@@ -309,7 +359,7 @@ class Client(Sender):
 
     def snapshot(self, uid: Uid, /, version: str | None = None) -> str:
         """Keep a version of a synopsis outside the engine; its name, made up if none is given."""
-        fields: Message = {"uid": _text(uid), "version": version}
+        fields: Message = {"uid": text(uid), "version": version}
         return self._connection.submit(
             "snapshot", fields, lambda reply: str(reply["value"])
         ).result()
@@ -319,9 +369,9 @@ class Client(Sender):
     ) -> SynopsisHandle:
         """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
         fields: Message = {
-            "uid": _text(uid),
+            "uid": text(uid),
             "version": version,
-            "as": None if as_uid is None else _text(as_uid),
+            "as": None if as_uid is None else text(as_uid),
         }
         restored = self.synopsis(uid if as_uid is None else as_uid)
         return self._connection.submit("restore", fields, lambda reply: restored).result()
@@ -332,35 +382,8 @@ class Client(Sender):
         def read(reply: Message) -> tuple[SnapshotInfo, ...]:
             return tuple(SnapshotInfo.of(each) for each in reply["value"])
 
-        fields: Message = {"uid": None if uid is None else _text(uid)}
+        fields: Message = {"uid": None if uid is None else text(uid)}
         return self._connection.submit("snapshots", fields, read).result()
-
-    # -- plug-ins -----------------------------------------------------------------------------
-
-    def add_plugin(
-        self, path: str | Path, /, name: str | None = None, *, key: str | Path | None = None
-    ) -> PluginInfo:
-        """Bring a new kind: the class in a Python file, signed with the private key in another.
-
-        The engine examines it before it answers. That takes seconds, with kernels to compile more.
-        """
-        plugin = read_plugin(path, name)
-        fields = plugin if key is None else sign(plugin, key)
-        return self._connection.submit(
-            "plugin", fields, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
-        ).result()
-
-    def plugins(self) -> tuple[PluginInfo, ...]:
-        """The plug-ins in all their versions."""
-
-        def read(reply: Message) -> tuple[PluginInfo, ...]:
-            return tuple(PluginInfo.of(each) for each in reply["value"])
-
-        return self._connection.submit("plugins", {}, read).result()
-
-    def remove_plugin(self, name: str, /, version: int | None = None) -> None:
-        """Take out a version, or all; refused while synopses are made of it."""
-        self._connection.submit("unplug", {"name": name, "version": version}, _nothing).result()
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -378,21 +401,5 @@ class Client(Sender):
         self.close()
 
 
-def _text(uid: Uid) -> str:
-    return uid.uid if isinstance(uid, SynopsisHandle) else str(uid)
-
-
 def _nothing(reply: Message) -> None:
     pass
-
-
-def _question(
-    synopses: Uid | Sequence[Uid], question: str | None, stream: str | None, query: Message
-) -> Message:
-    one = isinstance(synopses, str | int | SynopsisHandle)
-    uids = [_text(synopses)] if one else [_text(uid) for uid in synopses]  # type: ignore
-    return {
-        **({"uid": uids[0]} if len(uids) == 1 else {"uids": uids}),
-        "query": query if question is None else {"type": question, **query},
-        "stream": stream,
-    }

@@ -14,6 +14,7 @@ ClientError
     ├── UnknownStream
     ├── UnknownVersion    no such snapshot
     ├── UnknownWatch      no such watch, or it has ended
+    ├── UnknownSite       no site the engine knows
     ├── SynopsisExists    the uid is taken by another definition
     ├── BadParameter
     ├── BadState          the bytes are not a state of this synopsis
@@ -102,6 +103,10 @@ class UnknownWatch(Refused):
     pass
 
 
+class UnknownSite(Refused):
+    pass
+
+
 class SynopsisExists(Refused):
     pass
 
@@ -160,6 +165,7 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.UNKNOWN_STREAM: UnknownStream,
     Code.UNKNOWN_VERSION: UnknownVersion,
     Code.UNKNOWN_WATCH: UnknownWatch,
+    Code.UNKNOWN_SITE: UnknownSite,
     Code.SYNOPSIS_EXISTS: SynopsisExists,
     Code.BAD_PARAMETER: BadParameter,
     Code.BAD_STATE: BadState,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,11 +31,20 @@ class SynopsisHandle:
         stream: str | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
+        sites: str | Sequence[str] | None = None,
+        deadline: Duration | None = None,
         **query: Any,
     ) -> Answer:
         """Ask: `trades.estimate(key="AAPL")`, `trades.estimate("inner_product", orders)`."""
         return self._client.estimate(
-            [self, *others], question, stream=stream, end=end, span=span, **query
+            [self, *others],
+            question,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+            **query,
         )
 
     def watch(
@@ -47,6 +57,9 @@ class SynopsisHandle:
         by: float | str | None = None,
         when: str | None = None,
         stream: str | None = None,
+        sites: str | Sequence[str] | None = None,
+        deadline: Duration | None = None,
+        drift: float | None = None,
         timeout: float | None = None,
         **query: Any,
     ) -> Watch:
@@ -59,6 +72,9 @@ class SynopsisHandle:
             by=by,
             when=when,
             stream=stream,
+            sites=sites,
+            deadline=deadline,
+            drift=drift,
             timeout=timeout,
             **query,
         )

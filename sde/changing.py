@@ -12,6 +12,7 @@ from sde import plugging
 from sde.arena import ArenaError
 from sde.arrived import Arrived
 from sde.each import check_each, question_for
+from sde.federation.drift import check_drift
 from sde.framing import pack, unpack
 from sde.layer import Kept
 from sde.library import Library, definition_of, pack_part, read_part
@@ -221,10 +222,15 @@ class Changes:
             empty.estimate(asked.query, *(empty.copy() for _ in instances[1:]))
         if request.on == ON_CLOSE:
             _check_closing([i.definition for i in instances], question)
+        standing = (arrived.attached or {}).get("standing")
+        if standing is not None and standing["drift"] is not None:
+            check_drift(type(shard.template(instances[0])), asked.query)
         assert arrived.message is not None
         message = {**arrived.message, "id": request.id}
         since = max(arrived.time, shard.registry.time)
-        held = Watching(request.id, arrived.place, since, message, infore=arrived.infore)
+        held = Watching(
+            request.id, arrived.place, since, message, infore=arrived.infore, standing=standing
+        )
         shard.registry.watch(held.as_json())
         return {"watch": request.id, "uid": ",".join(request.question.uids)}
 

@@ -14,6 +14,7 @@ from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
 from sde.fact_file import FactFile
 from sde.federation.desk import Desk
+from sde.federation.ledger import Ledger
 from sde.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
@@ -62,10 +63,11 @@ class Shard:
         self.failures: list[PluginFailure] = []  # that nobody was told of yet
         self._of_dataset: dict[str, dict[str, Layer]] = {}
         self.registry = Registry(limits, of)
-        self.desk = Desk()
+        self.desk, self.ledger = Desk(), Ledger()
         self._files: list[FactFile] = [RegistryFile(store, self.registry)]
-        if number == 0:  # of requests to several sites
+        if number == 0:  # what is between sites
             self._files.append(FactFile(store, "desk", self.desk))
+            self._files.append(FactFile(store, "ledger", self.ledger))
         for file in self._files:
             file.read()
         self._follow_registry()

@@ -22,6 +22,7 @@ class Watching:
     holds: bool | None = None  # whether its condition held then
     due: int | None = None  # when it asks next, by the clock
     infore: dict[str, Any] | None = None  # the request in that dialect, if it came so
+    standing: dict[str, Any] | None = None  # of a watch over several sites: which (sde.federation)
 
     def as_json(self) -> dict[str, Any]:
         """Shallow: there are thousands of them in a batch."""

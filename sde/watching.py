@@ -85,11 +85,14 @@ class Watcher:
 
     def answers(self, watches: Iterable[str]) -> list[Partial]:
         """Partials for watches that are due now."""
-        running = [w for w in dict.fromkeys(watches) if w in self._shard.registry.watches]
+        known = self._shard.registry.watches
+        running = [
+            w for w in dict.fromkeys(watches) if w in known and known.get(w)[0].standing is None
+        ]
         return [
             partial
             for group in self._groups(running)
-            for partial in self._say(group, self._at(group))
+            for partial in self._say(group, self.moment(group))
         ]
 
     def _groups(self, watches: Iterable[str]) -> Iterable[Group]:
@@ -101,7 +104,7 @@ class Watcher:
             groups[orjson.dumps([question.uids, question.stream])].append(one)
         return groups.values()
 
-    def _at(self, group: Group) -> int | None:
+    def moment(self, group: Group) -> int | None:
         """The moment that all shards answer for: as far as all of them know."""
         registry = self._shard.registry
         instance = registry.instance(group[0][1].question.uids[0])

@@ -30,6 +30,9 @@ class Sites:
     def __getitem__(self, site):
         return self.engines[site]
 
+    def __setitem__(self, site, engine):
+        self.engines[site] = engine
+
     def deliver(self):
         """The forwarder: frames that wait go to the topics of their sites."""
         asked = {name: [] for name in self.engines}

@@ -16,11 +16,16 @@ from clients.cli.printing import (
 )
 from clients.cli.question_options import ask_option, span_options, stream_option
 from clients.cli.session import Session, connected
+from clients.cli.sites import sites_options, tell_missing
 from clients.cli.window_options import window_options
+from clients.fields import Sites
 from clients.times import Moment
 from sde.messages import catalogue
 
-_OPTIONS = ("dataset", "uid", "key", "value", "scope", "window", "ttl", "idle", "reuse")
+_OPTIONS = (
+    *("dataset", "uid", "key", "value", "scope", "window", "ttl", "idle", "reuse"),
+    *("sites", "deadline"),
+)
 
 
 class ListsKinds(click.Command):
@@ -53,6 +58,7 @@ class ListsKinds(click.Command):
     "--idle", metavar="DURATION", help="Forget a stream after so long without a tuple of it."
 )
 @click.option("--reuse", is_flag=True, help="Take a synopsis with this definition if there is one.")
+@sites_options
 @connected
 def create(
     session: Session,
@@ -67,6 +73,8 @@ def create(
     ttl: str | None,
     idle: str | None,
     reuse: bool,
+    sites: Sites | None,
+    deadline: str | None,
 ) -> None:
     """Create a synopsis.
 
@@ -92,6 +100,8 @@ def create(
             ttl=ttl,
             idle=idle,
             reuse=reuse,
+            sites=sites,
+            deadline=deadline,
             **parsed,
         )
     if session.as_json:
@@ -105,6 +115,7 @@ def create(
 @ask_option
 @stream_option
 @span_options
+@sites_options
 @connected
 def estimate(
     session: Session,
@@ -113,6 +124,8 @@ def estimate(
     stream: str | None,
     end: Moment | None,
     span: tuple[Moment, Moment] | None,
+    sites: Sites | None,
+    deadline: str | None,
 ) -> None:
     """Ask a synopsis, or several. Words with '=' belong to the question, the others are uids.
 
@@ -120,23 +133,39 @@ def estimate(
     sde estimate trades key=AAPL --stream EURUSD
     sde estimate trades orders --ask inner_product
     sde estimate last-minutes --end 2024-01-01T12:05:00Z
+    sde estimate trades key=AAPL --sites '*'
     """
-    uids, query = parse_question(words, options=("stream", "end", "from", "to", "span"))
+    taken = ("stream", "end", "from", "to", "span", "sites", "deadline")
+    uids, query = parse_question(words, options=taken)
     with session.client() as client, hints_for_estimate():
-        answer = client.estimate(uids, ask, stream=stream, end=end, span=span, **query)
+        answer = client.estimate(
+            uids,
+            ask,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+            **query,
+        )
     if session.as_json:
         print_json(answer.raw)
     else:
         print_answer(answer)
+        tell_missing(answer)
 
 
 @click.command()
 @click.argument("uids", nargs=-1, required=True, metavar="UID...")
+@sites_options
 @connected
-def delete(session: Session, uids: tuple[str, ...]) -> None:
+def delete(
+    session: Session, uids: tuple[str, ...], sites: Sites | None, deadline: str | None
+) -> None:
     """Delete synopses."""
+    over = {"sites": sites, "deadline": deadline}
     with session.client() as client, hints_for_estimate():
-        for pending in [client.submit("delete", uid=uid) for uid in uids]:
+        for pending in [client.submit("delete", uid=uid, **over) for uid in uids]:
             pending.result()
     if session.as_json:
         print_json({"deleted": uids})

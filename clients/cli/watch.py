@@ -16,7 +16,9 @@ from clients.cli.live import shown_live
 from clients.cli.printing import print_json
 from clients.cli.question_options import ask_option, stream_option
 from clients.cli.session import Session, connected
+from clients.cli.sites import sites_options
 from clients.errors import Refused
+from clients.fields import Sites
 from clients.pending import Pending
 from clients.watch import Watch
 
@@ -35,6 +37,8 @@ _SECONDS_A_POLL = 0.05
 )
 @click.option("--threshold", metavar="NUMBER|SHARE%", help="How large a change must be.")
 @click.option("--when", metavar="CONDITION", help="Answer when this becomes true or false.")
+@sites_options
+@click.option("--drift", type=float, help="With --sites: how far off the value may be.")
 @click.option("--count", type=click.IntRange(min=1), help="End after this many answers.")
 @connected
 def watch(
@@ -46,7 +50,10 @@ def watch(
     on: str | None,
     threshold: str | None,
     when: str | None,
+    drift: float | None,
     count: int | None,
+    sites: Sites | None,
+    deadline: str | None,
 ) -> None:
     """Ask again and again, until Ctrl-C. Of several synopses each is watched by itself.
 
@@ -55,8 +62,9 @@ def watch(
     sde watch traders orders --on change --threshold 5%
     sde watch last-minutes --on close --json
     sde watch trades key=ann --when '>= 1000' --count 1
+    sde watch trades --ask total --every 1s --sites '*' --drift 500
     """
-    taken = ("stream", "every", "on", "by", "when", "timeout")
+    taken = ("stream", "every", "on", "by", "when", "timeout", "sites", "deadline", "drift")
     uids, query = parse_question(words, options=taken)
     if every is None and on is None and when is None:
         raise click.UsageError("expected --every DURATION, --on change, --on close or --when ...")
@@ -64,7 +72,17 @@ def watch(
     with session.client() as client, hints_for_estimate(), ExitStack() as running:
         pending = {
             uid: client.submit_watch(
-                uid, ask, every=every, on=on, by=by, when=when, stream=stream, **query
+                uid,
+                ask,
+                every=every,
+                on=on,
+                by=by,
+                when=when,
+                stream=stream,
+                sites=sites,
+                deadline=deadline,
+                drift=drift,
+                **query,
             )
             for uid in dict.fromkeys(uids)
         }

@@ -13,9 +13,10 @@ from sde.federation.frames import Content
 from sde.federation.peers import Peers
 from sde.messages import Code, Fields, Refusal
 
-OPS = ("create", "delete", "estimate", "sites")
+OPS = ("create", "delete", "estimate", "watch")  # that may be of several sites
+_OF_PEERS = (*OPS, "unwatch", "sites")  # that a peer may ask for
 _DEADLINE, _LONGEST_DEADLINE, _PING = 5_000, 60_000, 3_000  # ms
-_OWN_FIELDS = ("sites", "deadline")
+_OWN_FIELDS = ("sites", "deadline", "drift")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def split(
     if not fields.has("sites"):
         return message, None
     if message.get("op") not in OPS:
-        fields.refuse("sites", f"no sites with this op; only with {', '.join(OPS[:-1])}")
+        fields.refuse("sites", f"no sites with this op; only with {', '.join(OPS)}")
     deadline = fields.duration("deadline", default=_DEADLINE)
     if deadline > _LONGEST_DEADLINE:
         fields.refuse("deadline", "at most 60s")
@@ -89,16 +90,67 @@ def _sites(fields: Fields, peers: Peers) -> tuple[str, ...]:
     return named
 
 
-def request_to_peer(asked: Asked, request: dict[str, Any], at: int | None) -> Content:
-    return Content({"key": asked.key, "request": request, "at": at})
+def standing_watch(message: dict[str, Any], asked: Asked, here: str) -> dict[str, Any] | None:
+    """What makes a watch one over several sites, if it is one; see sde.federation.standing."""
+    fields = Fields(message)
+    drift = fields.number_or_none("drift")
+    if message.get("op") != "watch":
+        if fields.has("drift"):
+            fields.refuse("drift", "it only with a watch over sites")
+        return None
+    if fields.has("drift") and (drift is None or not 0 < drift < float("inf")):
+        fields.refuse("drift", "a number above 0")
+    for name in ("on", "when", "each"):
+        if fields.has(name):
+            fields.refuse(name, "`every` alone: a watch over sites answers by the clock")
+    if not asked.own:
+        fields.refuse("sites", f"{here!r} among them: it is the one that answers")
+    return {"key": asked.key, "by": here, "sites": asked.sites, "drift": drift}
 
 
-def read_request(content: Content, by: str, size: int) -> tuple[dict[str, Any], Wanted, int | None]:
-    """What a peer asks for: the plain request, under an id of its own, and the moment it means."""
+def request_to_peer(
+    asked: Asked, request: dict[str, Any], at: int | None, standing: dict[str, Any] | None
+) -> dict[str, Any]:
+    told = {"at": at, "standing": standing}
+    given = {name: value for name, value in told.items() if value is not None}
+    return {"key": asked.key, "request": request, **given}
+
+
+@dataclass(frozen=True, slots=True)
+class FromPeer:
+    """What a peer asks for: the plain request, under ids that no client of this site uses."""
+
+    request: dict[str, Any]
+    wanted: Wanted
+    at: int | None  # the moment it means, if it names one
+    standing: dict[str, Any] | None
+
+
+def read_request(content: Content, by: str, size: int) -> FromPeer:
     fields = Fields(content.head)
     request = fields.object("request")
-    if request.get("op") not in OPS:
-        raise Refusal(Code.BAD_REQUEST, f"request.op: expected one of {', '.join(OPS)}")
+    if request.get("op") not in _OF_PEERS:
+        raise Refusal(Code.BAD_REQUEST, f"request.op: expected one of {', '.join(_OF_PEERS)}")
     plain = {**request, "id": f"{by}/{request.get('id')}"}
+    if plain["op"] == "unwatch":
+        plain["watch"] = f"{by}/{request.get('watch')}"
     at = fields.moment("at") if fields.has("at") else None
-    return plain, Wanted(fields.text("key"), by, size), at
+    standing = None
+    if plain["op"] == "watch":
+        told = fields.nested("standing")
+        drift = told.number_or_none("drift")
+        standing = {
+            "key": fields.text("key"),
+            "by": by,
+            "sites": told.texts("sites"),
+            "drift": drift,
+        }
+    return FromPeer(plain, Wanted(fields.text("key"), by, size), at, standing)
+
+
+def read_note(content: Content, by: str, size: int) -> dict[str, Any]:
+    """A word between the requests: send whole states again; measure drift against this norm."""
+    fields = Fields(content.head)
+    norm = fields.number_or_none("norm")
+    told = {"key": fields.text("key"), "by": by, "size": size, "whole": fields.flag("whole")}
+    return {"told": {**told, "norm": norm if norm is None or norm >= 0 else None}}

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import asdict
 from typing import Any
 
+from sde.changing import internal
 from sde.federation.frames import Content
-from sde.gathered import Gathered
-from sde.messages import Ask, Request
-from sde.partial import Partial, join_streams, pack_streams, unpack_streams
+from sde.gathered import Gathered, WindowsDiffer
+from sde.messages import Ask, Refusal, Request
+from sde.partial import Partial, join_streams, pack_streams, require_all, unpack_streams
+
+_log = logging.getLogger(__name__)
 
 
 def contribution(request: Request, partials: list[Partial]) -> Content:
-    """Partials without a fault, of all shards; WindowsDiffer if they mean different windows."""
+    """What a site has to say, if only a fault; WindowsDiffer if its shards mean different ones."""
+    try:
+        require_all(partials)
+        return _contribution(request, partials)
+    except Refusal as refused:
+        return Content({"fault": asdict(refused.fault)})
+    except WindowsDiffer:
+        raise
+    except Exception as error:  # a defect in a kind must not stop every other answer
+        _log.exception("no contribution to %r", request)
+        return Content({"fault": asdict(internal(error))})
+
+
+def _contribution(request: Request, partials: list[Partial]) -> Content:
     if not isinstance(request, Ask):
         return Content({"ok": partials[0].head["ok"]})
     head: dict[str, Any] = {"about": partials[0].head["about"]}

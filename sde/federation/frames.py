@@ -20,7 +20,7 @@ from sde.framing import FramingError, pack, unpack
 REQUEST, CONTRIBUTION = MAGICS = b"SDEQ", b"SDEA"
 LONGEST_SITE = 100  # bytes of a site's name
 MOST_BYTES = 12 << 20  # of a frame: a topic takes messages of 16 MiB
-_MOST_UNPACKED = 128 << 20
+_MOST_UNPACKED = 64 << 20
 _MARK = hashlib.sha256().digest_size
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 

@@ -10,14 +10,15 @@ from sde.arrived import Arrived
 from sde.changing import internal
 from sde.federation.asked import Asked, asked_of, request_to_peer, wanted_of
 from sde.federation.contributing import contribution
-from sde.federation.frames import CONTRIBUTION, MOST_BYTES, REQUEST, Content
+from sde.federation.frames import Content
 from sde.federation.peers import Peers
 from sde.federation.replying import Refused, reply_fields
+from sde.federation.sending import Sender
 from sde.gathered import WindowsDiffer
-from sde.messages import Code, Fault, Refusal, answer, decode_request, refusal
+from sde.messages import Code, Fault, Refusal, Unwatch, answer, decode_request, refusal
 from sde.messages.loop import Again
-from sde.outgoing import Outgoing, Role, to_loop, written
-from sde.partial import Partial, require_all
+from sde.outgoing import Outgoing, to_loop, written
+from sde.partial import Partial
 
 _log = logging.getLogger(__name__)
 
@@ -25,56 +26,37 @@ _log = logging.getLogger(__name__)
 class SitesMerge:
     def __init__(self, peers: Peers, checkpoint: str) -> None:
         self._peers, self._checkpoint = peers, checkpoint
+        self._sender = Sender(peers)
 
     def contribute(self, partials: list[Partial]) -> Iterator[Outgoing]:
         """What this site gives to a request of several sites, and what the others are asked for."""
         arrived = partials[0].arrived
         assert arrived.message is not None
         try:
-            content = self._content(partials)
+            request = decode_request(arrived.message, arrived.place)
+            content = contribution(request, partials)
+        except Refusal as refused:
+            content = Content({"fault": asdict(refused.fault)})
         except WindowsDiffer as differ:
             yield to_loop(Again(_once(arrived).as_json(), differ.latest), self._checkpoint)
             return
         asked, wanted = asked_of(arrived.federated), wanted_of(arrived.federated)
         if asked is not None:
             if asked.own:
-                yield self._contributed(asked.key, self._peers.site, content)
+                yield from self._contributed(asked.key, self._peers.site, content)
             moment = arrived.at if asked.again else None  # else it is that of our own shards
-            question = request_to_peer(asked, arrived.message, moment)
+            standing = (arrived.attached or {}).get("standing")
+            question = request_to_peer(asked, arrived.message, moment, standing)
             for site in asked.sites:
                 if site != self._peers.site:
-                    frame = self._peers.seal(REQUEST, site, question)
-                    yield Outgoing(site, frame, Role.OUTBOUND)
-        if wanted is not None:
+                    yield from self._sender.request(site, question)
+        if wanted is not None and arrived.message.get("op") != Unwatch.op:
             content.head["received"] = partials[0].head.get("received")
-            yield self._contributed(wanted.key, wanted.by, content)
+            yield from self._contributed(wanted.key, wanted.by, content)
 
-    def _content(self, partials: list[Partial]) -> Content:
-        arrived = partials[0].arrived
-        try:
-            request = decode_request(arrived.message or {}, arrived.place)
-            require_all(partials)
-            return contribution(request, partials)
-        except Refusal as refused:
-            return Content({"fault": asdict(refused.fault)})
-        except WindowsDiffer:
-            raise
-        except Exception as error:  # a defect in a kind must not stop every other answer
-            _log.exception("no contribution to %r", arrived.message)
-            return Content({"fault": asdict(internal(error))})
-
-    def _contributed(self, key: str, to: str, content: Content) -> Outgoing:
-        frame = self._peers.seal(
-            CONTRIBUTION, to, replace(content, head={**content.head, "key": key})
-        )
-        if len(frame) > MOST_BYTES:
-            reason = f"its contribution has {len(frame)} bytes: expected at most {MOST_BYTES}"
-            fault = asdict(Fault(Code.TOO_LARGE, reason))
-            frame = self._peers.seal(CONTRIBUTION, to, Content({"fault": fault, "key": key}))
-        return Outgoing("" if to == self._peers.site else to, frame, self._way(to))
-
-    def _way(self, to: str) -> Role:
-        return Role.LOOP if to == self._peers.site else Role.OUTBOUND
+    def _contributed(self, key: str, to: str, content: Content) -> Iterator[Outgoing]:
+        told = replace(content, head={**content.head, "key": key})
+        return self._sender.contribution(to, told)
 
     def reply(self, partial: Partial) -> Outgoing:
         arrived = partial.arrived

@@ -8,7 +8,7 @@ from typing import Any
 from sde.federation.asked import Asked
 from sde.federation.checking import Unusable, apart, fault_of, usable
 from sde.gathered import Gathered
-from sde.messages import Ask, Code, Fault, Refusal, Request, Sites
+from sde.messages import Ask, Code, Fault, Refusal, Request, Sites, Watch
 from sde.messages.durations import as_text
 from sde.partial import Partial
 from synopses import MergeError
@@ -21,6 +21,7 @@ class Came:
     sites: dict[str, Partial]
     sizes: dict[str, int]
     missing: dict[str, str] = field(default_factory=dict)  # why a site is not in it
+    more: dict[str, dict[str, Any]] = field(default_factory=dict)  # to be said of a site
 
     def told(self) -> dict[str, Any]:
         """What a reply says of the sites it is from."""
@@ -31,7 +32,7 @@ class Came:
     def _figures(self, site: str) -> dict[str, Any]:
         tuples = self.sites[site].head.get("tuples")
         counted = {} if tuples is None else {"tuples": sum(t for t in tuples if t is not None)}
-        return {**counted, "bytes": self.sizes[site]}
+        return {**counted, "bytes": self.sizes[site], **self.more.get(site, {})}
 
 
 def sorted_out(partial: Partial, asked: Asked) -> Came:
@@ -56,11 +57,11 @@ def reply_fields(request: Request, partial: Partial, asked: Asked, here: str) ->
     came = sorted_out(partial, asked)
     match request:
         case Ask():
-            return _estimate(request, came, here)
+            return estimated(request, came, here)
         case Sites():
             return {"value": _told_of_sites(partial, came, asked, here)}
         case _:
-            return _acknowledged(came, here)
+            return _acknowledged(came, here, isinstance(request, Watch))
 
 
 class Refused(Refusal):
@@ -71,7 +72,8 @@ class Refused(Refusal):
         self.told = came.told()
 
 
-def _estimate(request: Ask, came: Came, here: str) -> dict[str, Any]:
+def estimated(request: Ask, came: Came, here: str) -> dict[str, Any]:
+    """The answer out of what came, without those whose contribution cannot be used."""
     faults = {s: fault_of(p.head) for s, p in came.sites.items() if "fault" in p.head}
     expected: list[dict[str, Any]] | None = None
     for site in sorted(
@@ -97,11 +99,12 @@ def _estimate(request: Ask, came: Came, here: str) -> dict[str, Any]:
     return {**fields, **came.told()}
 
 
-def _acknowledged(came: Came, here: str) -> dict[str, Any]:
+def _acknowledged(came: Came, here: str, may_lack: bool) -> dict[str, Any]:
+    """`may_lack`: it goes on without sites that did not follow, as long as this one did."""
     faults = {s: fault_of(p.head) for s, p in came.sites.items() if "ok" not in p.head}
     came.sites = {s: p for s, p in came.sites.items() if s not in faults}
     came.missing |= {site: fault.message for site, fault in faults.items()}
-    if came.missing:
+    if came.missing and not (may_lack and here in came.sites):
         fault = faults.get(here) or next(iter(faults.values()), None)
         reasons = "; ".join(f"{site}: {why}" for site, why in sorted(came.missing.items()))
         done = f"; done at {', '.join(came.sites)}" if came.sites else ""

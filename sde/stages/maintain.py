@@ -21,7 +21,7 @@ from sde.arrived import Arrived
 from sde.block import Block
 from sde.changing import CHANGES, Changes
 from sde.each import EachWatcher
-from sde.federation import clerk
+from sde.federation import clerk, standing
 from sde.framing import pack, unpack
 from sde.infore import is_infore, native_messages
 from sde.library import Library
@@ -93,6 +93,8 @@ class Maintain:
         self._add(blocks)
         self._partials += EachWatcher(shard, self._batch).answers(blocks)
         self._partials += self._watcher.answers(self._due)
+        self._partials += standing.answers(shard, self._watcher, self._due, self._batch)
+        clerk.close_ended(shard)
         self._partials += self._watcher.ended()
         self._partials += clerk.answers(shard, self._batch)
         self._note_failures()
@@ -296,8 +298,7 @@ def replay(shard: Shard, entry: bytes) -> None:
     for block in blocks:
         shard.add(Block.from_bytes(block))
     _change_all(shard, head["after"])
-    shard.registry.watches.ended.clear()
-    shard.desk.done.clear()
+    clerk.forget_words(shard)
     shard.save()
 
 

@@ -22,6 +22,7 @@ from sde.deciding import decide
 from sde.each import MOST, question_for
 from sde.federation.merging import SitesMerge
 from sde.federation.peers import Peers
+from sde.federation.watching import SitesWatch
 from sde.gathered import Gathered, WindowsDiffer
 from sde.infore import answer_of, belongs_in_log, is_infore, logging_message, reply_key
 from sde.messages import (
@@ -73,7 +74,8 @@ class Merge:
         peers: Peers | None = None,
     ) -> None:
         self._site, self._has_log, self._checkpoint = site, has_log, checkpoint
-        self._sites = SitesMerge(peers or Peers(site, own=checkpoint), checkpoint)
+        peers = peers or Peers(site, own=checkpoint)
+        self._sites, self._site_watches = SitesMerge(peers, checkpoint), SitesWatch(peers)
 
     def _to_loop(self, message: Loop) -> Outgoing:
         return to_loop(message, self._checkpoint)
@@ -92,7 +94,11 @@ class Merge:
             elif "each" in same[0].head:
                 yield from self._each_answers(same)
             elif "ended" in same[0].head:
-                yield self._ended(same[0])
+                yield from self._ended(same[0])
+            elif "standing" in same[0].head:
+                yield from self._site_watches.on_due(same)
+            elif "orphan" in same[0].head:
+                yield from self._site_watches.on_orphan(same[0])
             elif "came" in same[0].head:
                 yield self._sites.reply(same[0])
             elif same[0].arrived.federated is not None:
@@ -279,8 +285,12 @@ class Merge:
         self._failures.setdefault(failure.kind, failure.reason)
         return Fault(Code.QUARANTINED, f"{failure.kind} misbehaved: {failure.reason}", "kind")
 
-    def _ended(self, partial: Partial) -> Outgoing:
+    def _ended(self, partial: Partial) -> Iterator[Outgoing]:
         watching = Watching(**partial.head["ended"])
+        if watching.standing is not None:
+            yield from self._site_watches.on_end(watching)
+            if watching.standing["by"] != self._site:
+                return
         request = decode_request(watching.message, watching.place)
         assert isinstance(request, Watch)
         ended = {
@@ -289,7 +299,7 @@ class Merge:
             "ended": "its synopsis was deleted, or somebody sent unwatch",
         }
         about = {"batch": partial.batch, "site": self._site}
-        return self._say(request, watching, watching.number, {**ended, **about})
+        yield self._say(request, watching, watching.number, {**ended, **about})
 
 
 def _estimate(request: Ask, partials: list[Partial]) -> dict[str, Any]:

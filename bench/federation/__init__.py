@@ -1,0 +1,1 @@
+"""Three sites that answer together: what travels between them, and a demo of it."""
