@@ -56,6 +56,7 @@ def start_spark(settings: Settings) -> SparkSession:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are fat
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
+        "spark.python.daemon.module": "service.python_daemon",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     }

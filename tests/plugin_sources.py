@@ -87,7 +87,7 @@ WAYS = {
     "exits": ("os._exit(3)", _PAYLOAD, _ANSWER, "exit code 3"),
     "quits": ("raise SystemExit(0)", _PAYLOAD, _ANSWER, "SystemExit"),
     "forks": ("os.fork()", _PAYLOAD, _ANSWER, "os.fork is not allowed"),
-    "deaf": ("os.closerange(3, 64)", _PAYLOAD, _ANSWER, "its process ended"),
+    "deaf": ("os.closerange(3, 4096)", _PAYLOAD, _ANSWER, "its process ended"),
     "babbles": ("pass", f"{_PAYLOAD} if not self._touched else 77", _ANSWER, "TypeError"),
     "silent": ("pass", _PAYLOAD, "Estimate(self._sum) if self._sum != 77 else 'yes'", "Estimate"),
 }

@@ -22,8 +22,8 @@ ENVIRONMENT = {
 
 def block(language, containing):
     """The first code block of a language that contains a text."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    return next(b for b in blocks if containing in b)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return next(text for named, text in blocks if named == language and containing in text)
 
 
 def run(folder, *command):
