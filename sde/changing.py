@@ -223,6 +223,13 @@ class Changes:
         if request.on == ON_CLOSE:
             _check_closing([i.definition for i in instances], question)
         standing = (arrived.attached or {}).get("standing")
+        if standing is not None and instances[0].definition.kind in shard.registry.shelf.versions:
+            raise Refusal(
+                Code.BAD_REQUEST,
+                "sites: expected a kind of the library; of a plug-in several sites can be asked, "
+                "but not watched",
+                "sites",
+            )
         if standing is not None and standing["drift"] is not None:
             check_drift(type(shard.template(instances[0])), asked.query)
         assert arrived.message is not None

@@ -157,7 +157,12 @@ class Shelf(Kinds):
         }
 
 
-def unpacked(packed: dict[str, Any]) -> type[Synopsis]:
+def kind_in(head: dict[str, Any]) -> type[Synopsis]:
+    """The class that the head of a partial is about. What came from outside must have no plug-in:
+    code is taken from this engine's own shelf only."""
+    packed = head.get("plugin")
+    if packed is None:
+        return KINDS[head["about"][0]["kind"]]
     cls = kind_class(PluginVersion(**packed["version"]))
     for made in packed["made"]:
         cls.learn(Made(**made))

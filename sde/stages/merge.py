@@ -75,7 +75,8 @@ class Merge:
     ) -> None:
         self._site, self._has_log, self._checkpoint = site, has_log, checkpoint
         peers = peers or Peers(site, own=checkpoint)
-        self._sites, self._site_watches = SitesMerge(peers, checkpoint), SitesWatch(peers)
+        self._sites = SitesMerge(peers, checkpoint, self._failed)
+        self._site_watches = SitesWatch(peers)
 
     def _to_loop(self, message: Loop) -> Outgoing:
         return to_loop(message, self._checkpoint)
