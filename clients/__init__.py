@@ -9,27 +9,33 @@ from clients.errors import (
     BadQuery,
     BadRequest,
     BadState,
+    BrokenLaw,
     ClientError,
     DeliveryFailed,
     EngineFailed,
     LimitExceeded,
     MissingExtra,
     NotMergeable,
+    PluginInUse,
+    Quarantined,
     Refused,
     SynopsisExists,
     TransportError,
     UnknownKind,
+    UnknownPlugin,
     UnknownSite,
     UnknownStream,
     UnknownSynopsis,
     UnknownVersion,
     UnknownWatch,
     Unreachable,
+    Untrusted,
 )
 from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.memory import InMemoryTransport
 from clients.pending import Pending
+from clients.plugins import PluginInfo
 from clients.times import Interval
 from clients.transport import Topics, Transport
 from clients.watch import Watch
@@ -42,6 +48,7 @@ __all__ = [
     "BadQuery",
     "BadRequest",
     "BadState",
+    "BrokenLaw",
     "Client",
     "ClientError",
     "DeliveryFailed",
@@ -54,6 +61,9 @@ __all__ = [
     "MissingExtra",
     "NotMergeable",
     "Pending",
+    "PluginInUse",
+    "PluginInfo",
+    "Quarantined",
     "Refused",
     "SiteInfo",
     "SnapshotInfo",
@@ -63,11 +73,13 @@ __all__ = [
     "Transport",
     "TransportError",
     "UnknownKind",
+    "UnknownPlugin",
     "UnknownSite",
     "UnknownStream",
     "UnknownSynopsis",
     "UnknownVersion",
     "UnknownWatch",
     "Unreachable",
+    "Untrusted",
     "Watch",
 ]

@@ -10,6 +10,7 @@ with Client("localhost:9092") as sde:
 from __future__ import annotations
 
 import base64
+import os
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -20,21 +21,25 @@ from clients.fields import Sites, Uid, over, question_fields, text
 from clients.handle import ExportFormat, SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.pending import Pending
+from clients.plugin_requests import PluginRequests
 from clients.sender import Sender
 from clients.times import Duration, Moment, duration, span_of, window_of
 from clients.transport import Message, Transport
 from clients.watch import Watch
 
 
-class Client(Sender):
+class Client(Sender, PluginRequests):
     """Requests to an engine and tuples for it. May be used by several threads.
 
     `engine` is the address of its Kafka, or a transport. A request waits `timeout` seconds for
-    its answer. The `submit_…` methods do not wait: thousands of requests can be in flight.
+    its answer, if not told otherwise as many as SDE_TIMEOUT in the environment says, or 10. The
+    `submit_…` methods do not wait: thousands of requests can be in flight.
     """
 
-    def __init__(self, engine: str | Transport, *, timeout: float = 10.0) -> None:
+    def __init__(self, engine: str | Transport, *, timeout: float | None = None) -> None:
         super().__init__(KafkaTransport(engine) if isinstance(engine, str) else engine)
+        if timeout is None:
+            timeout = float(os.environ.get("SDE_TIMEOUT", 10))
         self._connection = Connection(self._transport, timeout)
 
     # -- synopses -----------------------------------------------------------------------------

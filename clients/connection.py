@@ -22,8 +22,13 @@ class Connection:
         self._listening = False
         self._lock = threading.Lock()
 
-    def submit(self, op: str, fields: Message, read: Callable[[Message], T]) -> Pending[T]:
-        """Send a request; `read` makes its result of the reply. Fields that are None are none."""
+    def submit(
+        self, op: str, fields: Message, read: Callable[[Message], T], at_least: float = 0.0
+    ) -> Pending[T]:
+        """Send a request; `read` makes its result of the reply. Fields that are None are none.
+
+        `at_least`: seconds to wait for what is known to take long.
+        """
         self._listen()
         named = {name: value for name, value in fields.items() if value is not None}
         request = {"id": uuid.uuid4().hex, "op": op, **named}
@@ -41,7 +46,8 @@ class Connection:
         except ClientError:
             self._mailbox.forget(request_id)
             raise
-        return Pending(request, future, read, self._timeout, on_timeout)
+        seconds = max(self._timeout, at_least)
+        return Pending(request, future, read, seconds, on_timeout)
 
     def follow(self, watch_id: str) -> Feed:
         """The numbered answers of a watch, beginning now."""

@@ -20,6 +20,11 @@ ClientError
     ├── BadState          the bytes are not a state of this synopsis
     ├── BadQuery
     ├── NotMergeable      the kind cannot serve this scope or question
+    ├── Untrusted         this engine takes no plug-ins, or none of this author
+    ├── BrokenLaw         the plug-in did not pass its examination
+    ├── UnknownPlugin
+    ├── PluginInUse       synopses are made of the plug-in
+    ├── Quarantined       the synopsis is of a plug-in that misbehaved
     ├── LimitExceeded     a limit of the engine: synopses, bytes, streams, size of a message
     └── EngineFailed      the engine could not finish, through no fault of the request
 """
@@ -122,6 +127,26 @@ class NotMergeable(Refused):
     pass
 
 
+class Untrusted(Refused):
+    pass
+
+
+class BrokenLaw(Refused):
+    pass
+
+
+class UnknownPlugin(Refused):
+    pass
+
+
+class PluginInUse(Refused):
+    pass
+
+
+class Quarantined(Refused):
+    pass
+
+
 class LimitExceeded(Refused):
     pass
 
@@ -146,6 +171,11 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.BAD_STATE: BadState,
     Code.BAD_QUERY: BadQuery,
     Code.NOT_MERGEABLE: NotMergeable,
+    Code.UNTRUSTED: Untrusted,
+    Code.BROKEN_LAW: BrokenLaw,
+    Code.UNKNOWN_PLUGIN: UnknownPlugin,
+    Code.IN_USE: PluginInUse,
+    Code.QUARANTINED: Quarantined,
     Code.LIMIT_EXCEEDED: LimitExceeded,
     Code.TOO_LARGE: LimitExceeded,
     Code.INCOMPLETE: EngineFailed,

@@ -15,6 +15,7 @@ from sde.messages import (
     Export,
     Fault,
     ListAll,
+    Plugins,
     Refusal,
     Request,
     Sites,
@@ -28,8 +29,8 @@ from synopses import QueryError
 
 _log = logging.getLogger(__name__)
 
-READS = (Ask, Export, ListAll, Describe, Snapshots, Sites)
-Read = Ask | Export | ListAll | Describe | Snapshots | Sites
+READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins, Sites)
+Read = Ask | Export | ListAll | Describe | Snapshots | Plugins | Sites
 
 
 def decoded(arrived: Arrived) -> Request | Fault:
@@ -58,6 +59,8 @@ def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
                 return _figures(shard, shard.registry.uids(dataset)), []
             case Describe(_, uid):
                 return _figures(shard, {uid: shard.registry.instance(uid)}), []
+            case Plugins():
+                return {"plugins": _plugins(shard)} if shard.number == 0 else {}, []
             case Sites():
                 return {"ok": {}}, []
             case Snapshots():
@@ -79,9 +82,20 @@ def _figures(shard: Shard, uids: dict[str, Instance]) -> dict[str, Any]:
     return head
 
 
+def _plugins(shard: Shard) -> list[dict[str, Any]]:
+    registry = shard.registry
+    return [
+        {**registry.shelf.told(version), "synopses": len(registry.users_of(version.kind))}
+        for version in registry.shelf.versions.values()
+    ]
+
+
 def _described(shard: Shard, uid: str, instance: Instance) -> dict[str, Any]:
     registry = shard.registry
     told = about(instance)
+    reason = registry.shelf.reasons.get(instance.definition.kind)
+    if reason is not None:
+        told |= {"state": "quarantined", "reason": reason}
     if uid in registry.expiries:
         told["expires"] = registry.expiries[uid]
     window = instance.definition.window

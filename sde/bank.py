@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.kernels import slot_table as kernel
+from sde.plugins.remote import RemoteSynopsis
 from sde.store import Store
 from synopses import BankedSynopsis, Items, Synopsis
 
@@ -221,6 +222,19 @@ class ObjectBank(Bank):
         self._changed.clear()
 
 
+class RemoteBank(ObjectBank):
+    """Plug-ins of variable size: one call for all slots that a block touches."""
+
+    def _add(self, slots: NDArray[np.int32], items: Items) -> None:
+        touched, places = np.unique(slots, return_inverse=True)
+        synopses = [self.at(slot) for slot in touched.tolist()]
+        assert isinstance(self.template, RemoteSynopsis)
+        self.template.add_many(synopses, places, items)  # type: ignore[arg-type]
+        self._changed.update(touched.tolist())
+
+
 def open_bank(store: Store, name: str, template: Synopsis) -> Bank:
-    form = ArrayBank if isinstance(template, BankedSynopsis) else ObjectBank
+    if isinstance(template, BankedSynopsis):
+        return ArrayBank(store, name, template)
+    form = RemoteBank if isinstance(template, RemoteSynopsis) else ObjectBank
     return form(store, name, template)

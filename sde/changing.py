@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
+from sde import plugging
 from sde.arena import ArenaError
 from sde.arrived import Arrived
-from sde.definitions import template_of
 from sde.each import check_each, question_for
 from sde.federation.drift import check_drift
 from sde.framing import pack, unpack
@@ -25,13 +25,17 @@ from sde.messages import (
     Delete,
     Fault,
     Import,
+    Plugin,
     Refusal,
     Restore,
     Snapshot,
+    Unplug,
     Unwatch,
     Watch,
 )
 from sde.messages.windows import SESSION
+from sde.plugins.failure import PluginFailure
+from sde.plugins.remote import Remote
 from sde.questions import about, check_question, stream_of
 from sde.registry import Instance
 from sde.shard import Shard
@@ -41,8 +45,8 @@ from synopses.questions import Question
 
 _log = logging.getLogger(__name__)
 
-Change = Create | Delete | Import | Restore | Snapshot | Watch | Unwatch
-CHANGES = (Create, Delete, Import, Restore, Snapshot, Watch, Unwatch)
+Change = Create | Delete | Import | Restore | Snapshot | Watch | Unwatch | Plugin | Unplug
+CHANGES = (Create, Delete, Import, Restore, Snapshot, Watch, Unwatch, Plugin, Unplug)
 
 Outcome = dict[str, Any]
 
@@ -60,16 +64,25 @@ class Changes:
 
     def carry_out(self, request: Change, arrived: Arrived) -> tuple[Outcome, Arrived]:
         """The outcome, and what the log must keep; a repeated id changes nothing."""
-        known = self._shard.registry.outcome(request.id)
+        registry = self._shard.registry
+        known = registry.outcome(request.id)
         if known is not None:
             return known, arrived
+        if isinstance(request, Plugin):
+            return plugging.wait(registry, request, arrived), arrived
+        sizes = registry.shelf.sizes_told
         try:
+            _raise_attached(arrived)
+            plugging.learn(registry, arrived)
             done, arrived = self._done(request, arrived)
             outcome: Outcome = {"ok": done}
         except ArenaError:  # the disk, not the request: the batch must not count as done
             raise
         except Refusal as refusal:
             outcome = {"fault": asdict(refusal.fault)}
+        except PluginFailure as failure:
+            outcome = {"fault": asdict(self._shard.quarantine(failure).fault)}
+            arrived = replace(arrived, attached=outcome)  # a replay does not try it again
         except QueryError as error:
             outcome = {"fault": asdict(Fault(Code.BAD_QUERY, str(error), error.name))}
         except OSError as error:
@@ -80,8 +93,8 @@ class Changes:
             outcome = {"fault": asdict(internal(error))}
         if "fault" in outcome and isinstance(request, Snapshot | Restore):
             arrived = replace(arrived, attached=outcome)  # a replay finds other files, or none
-        self._shard.registry.remember(request.id, outcome)
-        return outcome, arrived
+        registry.remember(request.id, outcome)
+        return outcome, plugging.with_sizes(arrived, registry, sizes)
 
     def _done(self, request: Change, arrived: Arrived) -> tuple[dict[str, Any], Arrived]:
         shard = self._shard
@@ -102,6 +115,10 @@ class Changes:
             case Unwatch():
                 shard.registry.unwatch(request.watch)
                 return {"watch": request.watch}, arrived
+            case Unplug():
+                return plugging.unplug(shard.registry, request), arrived
+            case Plugin():
+                raise AssertionError("it waits for its examination")
 
     def _import(self, request: Import) -> dict[str, Any]:
         shard = self._shard
@@ -127,7 +144,6 @@ class Changes:
 
     def _snapshot(self, request: Snapshot, arrived: Arrived) -> dict[str, Any]:
         shard = self._shard
-        _raise_attached(arrived)
         instance = shard.registry.instance(request.uid)
         there = (arrived.attached or {}).get("highest", 0)  # also of another engine
         number = max(shard.registry.next_version(request.uid), there + 1)
@@ -152,7 +168,6 @@ class Changes:
     def _restore(self, request: Restore, arrived: Arrived) -> tuple[dict[str, Any], Arrived]:
         """All shards read all parts before any changes: what is wrong with one changes nothing."""
         shard = self._shard
-        _raise_attached(arrived)
         found = arrived.attached
         assert found is not None
         uid = request.as_uid or request.uid
@@ -161,7 +176,8 @@ class Changes:
         else:
             assert self._library is not None
             parts = self._library.parts(found)
-        template = template_of(definition_of(found))
+        definition, kinds = definition_of(found), shard.registry.shelf
+        template = kinds[kinds.resolve(definition.kind)](**definition.params)
         kept = [
             (one, _read_state(template, one.state)) for part in parts for one in read_part(part)
         ]
@@ -207,6 +223,13 @@ class Changes:
         if request.on == ON_CLOSE:
             _check_closing([i.definition for i in instances], question)
         standing = (arrived.attached or {}).get("standing")
+        if standing is not None and instances[0].definition.kind in shard.registry.shelf.versions:
+            raise Refusal(
+                Code.BAD_REQUEST,
+                "sites: expected a kind of the library; of a plug-in several sites can be asked, "
+                "but not watched",
+                "sites",
+            )
         if standing is not None and standing["drift"] is not None:
             check_drift(type(shard.template(instances[0])), asked.query)
         assert arrived.message is not None
@@ -250,6 +273,8 @@ def _read_state(template: Synopsis, state: bytes) -> Synopsis:
         synopsis = type(template).from_bytes(state)
         if synopsis.params != template.params:
             raise StateError(f"a state of {synopsis!r}, expected {template!r}")
+        if isinstance(synopsis, Remote):
+            synopsis.verify()
     except StateError as error:
         raise Refusal(Code.BAD_STATE, f"state: {error}", "state") from None
     return synopsis

@@ -6,22 +6,13 @@ from dataclasses import replace
 
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Definition, Refusal
-from synopses import KINDS, ParameterError, Synopsis
+from sde.plugins.shelf import Shelf
+from synopses import ParameterError, Synopsis
 
 
-def template_of(definition: Definition) -> Synopsis:
-    """An empty synopsis as defined."""
-    return KINDS[definition.kind](**definition.params)
-
-
-def has_panes(definition: Definition) -> bool:
-    """Whether a window is made of panes; a kind that does not merge keeps it by itself."""
-    return definition.window is not None and KINDS[definition.kind].mergeable
-
-
-def _own_window(definition: Definition) -> Definition:
+def _own_window(definition: Definition, kind: type[Synopsis]) -> Definition:
     """A window by count of a kind that keeps windows by time: so many intervals."""
-    window, kind = definition.window, KINDS[definition.kind]
+    window = definition.window
     fits = {"interval", "window", "basic_window"} <= kind.parameters.keys()
     if window is None or kind.mergeable or not (window.count and fits):
         return definition
@@ -32,16 +23,11 @@ def _own_window(definition: Definition) -> Definition:
     return replace(definition, params={**definition.params, **lengths})
 
 
-def complete(definition: Definition, limits: StateLimits) -> Definition:
+def complete(definition: Definition, limits: StateLimits, kinds: Shelf) -> Definition:
     """The definition with every parameter filled in; Refusal if it cannot be kept."""
-    kind = KINDS.get(definition.kind)
-    if kind is None:
-        raise Refusal(
-            Code.UNKNOWN_KIND,
-            f"kind={definition.kind[:80]!r}: expected one of {', '.join(KINDS)}",
-            "kind",
-        )
-    definition = _own_window(definition)
+    definition = replace(definition, kind=kinds.resolve(definition.kind))
+    kind = kinds[definition.kind]
+    definition = _own_window(definition, kind)
     try:
         template = kind(**definition.params)
     except ParameterError as error:

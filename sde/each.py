@@ -6,6 +6,7 @@ keys came, and merge asks for all of them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,11 +17,13 @@ from sde.arrived import Arrived
 from sde.block import Block
 from sde.messages import DATASET_SCOPE, EACH_KEY, Ask, Code, Definition, Refusal, Watch
 from sde.partial import Partial
-from sde.questions import about, ask
+from sde.questions import ask, heading
 from sde.registry import Instance
 from sde.shard import Shard
 from sde.watches import Watching
 from synopses import Texts
+
+_log = logging.getLogger(__name__)
 
 MOST = 10_000  # keys or streams that a watch answers for in one batch
 
@@ -57,7 +60,10 @@ class EachWatcher:
             instance = self._shard.registry.instance(request.question.uids[0])
             own = [b for b in blocks if b.dataset == instance.definition.dataset]
             say = self._keys if request.each == EACH_KEY else self._streams
-            said += say(watching, request, instance, own)
+            try:
+                said += say(watching, request, instance, own)
+            except Refusal as refusal:  # its plug-in misbehaves
+                _log.warning("no answers to the watch %s: %s", watch, refusal.fault.message)
         return said
 
     def _keys(
@@ -92,7 +98,7 @@ class EachWatcher:
     def _partial(
         self, watching: Watching, instance: Instance, head: dict[str, Any], parts: list[bytes]
     ) -> Partial:
-        head = {**head, "about": [about(instance)], "watch": watching.as_json()}
+        head = {**head, **heading(self._shard, [instance]), "watch": watching.as_json()}
         arrived = Arrived(f"each {watching.id}", self._shard.registry.time, None)
         return Partial(arrived, self._shard.number, self._shard.of, self._batch, head, parts)
 

@@ -9,8 +9,9 @@ from typing import Any
 from sde.messages import Ask, Code, Refusal, Span
 from sde.messages.durations import milliseconds
 from sde.partial import Partial, join_streams, unpack_streams
+from sde.plugins.shelf import kind_in
 from sde.windows.sessions import Cell, Session, sessions
-from synopses import KINDS, QueryError, Synopsis
+from synopses import QueryError, Synopsis
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Gathered:
     def __init__(self, partials: list[Partial], span: Span | None) -> None:
         self._partials, self._span = partials, span
         self._about: list[dict[str, Any]] = partials[0].head["about"]
-        self.kind: type[Synopsis] = KINDS[self._about[0]["kind"]]
+        self.kind = kind_in(partials[0].head)
 
     def fields(self, stream: str | None) -> dict[str, Any]:
         """What a reply says of the synopses it is about."""

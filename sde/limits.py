@@ -22,4 +22,7 @@ class StateLimits:
     max_streams: int = _limit(4_000_000, "streams with a summary of their own, per synopsis")
     max_panes: int = _limit(1_000, "panes a window may be made of")
     max_watches: int = _limit(100_000, "watches that run")
+    max_plugins: int = _limit(100, "versions of plug-ins")
+    plugin_seconds: int = _limit(10, "one call of a plug-in")
+    plugin_bytes: int = _limit(1024 * _MIB, "memory of a plug-in's process")
     remembered_requests: int = _limit(10_000, "ids whose outcome is given again if they repeat")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sde.definitions import has_panes
 from sde.layer import WHOLE_STREAM
 from sde.messages import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span
 from sde.messages.windows import SESSION
 from sde.partial import pack_streams
+from sde.plugins.failure import PluginFailure
 from sde.registry import Instance
 from sde.shard import Shard, stream_key
 from sde.windows.panes import PanedLayer
@@ -24,9 +24,17 @@ def about(instance: Instance) -> dict[str, Any]:
     return {**instance.definition.as_json(), "since": instance.since}
 
 
+def heading(shard: Shard, instances: list[Instance]) -> dict[str, Any]:
+    """What merge must know of the synopses: their definitions, and a plug-in's class."""
+    told: dict[str, Any] = {"about": [about(i) for i in instances]}
+    plugin = shard.registry.shelf.packed(instances[0].definition.kind)
+    return told if plugin is None else {**told, "plugin": plugin}
+
+
 def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Question:
     """The question that is asked; Refusal or QueryError if it does not fit the synopses."""
     first = instances[0]
+    shard.registry.shelf.require_sound(first.definition.kind)
     if any(i.bank != first.bank for i in instances):
         raise Refusal(
             Code.BAD_QUERY, "uids: expected synopses of the same kind and parameters", "uids"
@@ -46,7 +54,7 @@ def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Que
         for instance in instances:
             stream_of(instance.definition, request.stream)
     for instance in instances:
-        _check_span(instance.definition, request.span)
+        _check_span(instance, request.span)
     return question
 
 
@@ -55,9 +63,16 @@ def ask(shard: Shard, request: Ask, at: int | None, for_sites: bool = False) -> 
 
     `for_sites`: other sites have parts of it too, so that a shard never knows all of a stream.
     """
+    try:
+        return _ask(shard, request, at, for_sites)
+    except PluginFailure as failure:
+        raise shard.quarantine(failure) from None
+
+
+def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool) -> Said:
     instances = [shard.registry.instance(uid) for uid in request.uids]
     question = check_question(shard, request, instances)
-    head: dict[str, Any] = {"about": [about(i) for i in instances] if shard.number == 0 else []}
+    head = heading(shard, instances) if shard.number == 0 else {"about": []}
     if question.across:
         streams, tuples = shard.streams(instances[0])
         return {**head, "tuples": [tuples]}, [pack_streams(streams)]
@@ -72,6 +87,13 @@ def ask(shard: Shard, request: Ask, at: int | None, for_sites: bool = False) -> 
 
 
 def export(shard: Shard, request: Export, at: int | None) -> Said:
+    try:
+        return _export(shard, request, at)
+    except PluginFailure as failure:
+        raise shard.quarantine(failure) from None
+
+
+def _export(shard: Shard, request: Export, at: int | None) -> Said:
     instance = shard.registry.instance(request.uid)
     if request.format != "native" and not hasattr(shard.template(instance), "to_datasketches"):
         raise Refusal(
@@ -79,8 +101,9 @@ def export(shard: Shard, request: Export, at: int | None) -> Said:
             f"format={request.format!r}: {instance.definition.kind} has no such form",
             "format",
         )
-    _check_span(instance.definition, request.span)
-    head = {"about": [about(instance)] if shard.number == 0 else []}
+    shard.registry.shelf.require_sound(instance.definition.kind)
+    _check_span(instance, request.span)
+    head = heading(shard, [instance]) if shard.number == 0 else {"about": []}
     if _is_spread_session(instance.definition):
         return _cells(shard, [instance], head)
     found = [_found(shard, instance, request.stream, request.span, at, False)]
@@ -169,8 +192,8 @@ def stream_of(definition: Definition, asked: str | None) -> str | None:
     return definition.stream or asked
 
 
-def _check_span(definition: Definition, span: Span | None) -> None:
-    if span is not None and not has_panes(definition):
+def _check_span(instance: Instance, span: Span | None) -> None:
+    if span is not None and not instance.has_panes:
         raise Refusal(
             Code.BAD_QUERY, "end, from, to: expected only for a synopsis with a window", "end"
         )

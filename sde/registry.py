@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from sde.definitions import complete, has_panes, template_of
+from sde.definitions import complete
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
 from sde.messages.loop import Reached
+from sde.plugins.shelf import Shelf
 from sde.watches import Watches
 from sde.windows.watermarks import Watermarks
+from synopses import Synopsis
 
 Fact = list[Any]
 
@@ -32,6 +34,7 @@ class Instance:
 
     number: int
     definition: Definition
+    cls: type[Synopsis]
     since: int
     level: int  # among instances for the same stream that could share a layer: 0, 1, ...
     uids: list[str] = field(default_factory=list)
@@ -47,6 +50,15 @@ class Instance:
             shared = [self.bank, d.dataset, d.key, d.values, d.window, d.time, self.level]
             self.layer = orjson.dumps(shared).decode()
 
+    def template(self) -> Synopsis:
+        """An empty synopsis as defined."""
+        return self.cls(**self.definition.params)
+
+    @property
+    def has_panes(self) -> bool:
+        """Whether a window is made of panes; a kind that does not merge keeps it by itself."""
+        return self.definition.window is not None and self.cls.mergeable
+
 
 class Registry:
     def __init__(self, limits: StateLimits, shards: int = 1) -> None:
@@ -55,6 +67,7 @@ class Registry:
         self._went: list[Instance] = []
         self._next = 0
         self.instances: dict[int, Instance] = {}
+        self.shelf = Shelf()
         self.watches = Watches()
         self.time = 0  # of the last tick
         self.watermarks = Watermarks()
@@ -92,6 +105,8 @@ class Registry:
     def facts(self) -> Iterator[Fact]:
         """Facts that make this registry out of an empty one."""
         yield ["number", self._next]
+        for fact in self.shelf.facts():
+            yield ["shelf", *fact]
         for i in self.instances.values():
             yield ["keep", i.number, asdict(i.definition), i.since, i.level]
         for uid, number in self._of_uid.items():
@@ -109,14 +124,18 @@ class Registry:
     def _on_number(self, number: int) -> None:
         self._next = number
 
+    def _on_shelf(self, *fact: Any) -> None:
+        self.shelf.apply(*fact)
+
     def _on_keep(self, number: int, definition: dict[str, Any], since: int, level: int) -> None:
-        instance = Instance(number, Definition.from_record(definition), since, level)
+        held = Definition.from_record(definition)
+        instance = Instance(number, held, self.shelf[held.kind], since, level)
         self._next = max(self._next, number + 1)
         self.instances[number] = instance
         self._of_definition.setdefault(_signature(instance.definition), []).append(number)
         if instance.definition.stream is not None:
             self._taken[_place(instance)] = number
-        self._promised[instance.definition.dataset] += self._promise(instance.definition)
+        self._promised[instance.definition.dataset] += self._promise(instance)
         self._came[number] = instance
 
     def _on_attach(self, uid: str, number: int, expires: int | None) -> None:
@@ -138,7 +157,7 @@ class Registry:
         self._of_definition[signature].remove(instance.number)
         if not self._of_definition[signature]:
             del self._of_definition[signature]
-        self._promised[instance.definition.dataset] -= self._promise(instance.definition)
+        self._promised[instance.definition.dataset] -= self._promise(instance)
         if self._came.pop(instance.number, None) is None:
             self._went.append(instance)
 
@@ -171,8 +190,8 @@ class Registry:
 
     def create(self, request: Create, since: int) -> tuple[Instance, bool]:
         """The instance of a new uid, and whether it is a new one; Refusal if it cannot be."""
-        definition = complete(request.definition, self._limits)
         held = self._of_uid.get(request.uid)
+        definition = complete(self._wanted(request, held), self._limits, self.shelf)
         if held is not None:
             if self.instances[held].definition == definition:
                 return self.instances[held], False
@@ -186,17 +205,33 @@ class Registry:
             raise Refusal(
                 Code.LIMIT_EXCEEDED, f"there are {len(self._of_uid)} synopses: the limit is reached"
             )
+        self._note_sizes(definition)
         expires = None if request.ttl is None else since + request.ttl
         same = self._of_definition.get(_signature(definition)) if request.reuse else None
         if same is not None:
             self._change("attach", request.uid, same[0], expires)
             return self.instances[same[0]], False
-        self._check_bytes(definition)
         number = self._next
-        level = self._free_level(Instance(number, definition, since, 0))
+        instance = Instance(number, definition, self.shelf[definition.kind], since, 0)
+        self._check_bytes(instance)
+        level = self._free_level(instance)
         self._change("keep", number, asdict(definition), since, level)
         self._change("attach", request.uid, number, expires)
         return self.instances[number], True
+
+    def _wanted(self, request: Create, held: int | None) -> Definition:
+        """What is to be created; a uid that runs keeps its version of a plug-in."""
+        wanted = request.definition
+        running = self.instances[held].definition.kind if held is not None else ""
+        return replace(wanted, kind=running) if running.startswith(f"{wanted.kind}@") else wanted
+
+    def _note_sizes(self, definition: Definition) -> None:
+        """What a plug-in says of its sizes is a fact: it is not asked again."""
+        remote = self.shelf.remote(definition.kind)
+        if remote is not None:
+            made = asdict(remote(**definition.params).sizes)
+            if made not in self.shelf.made.get(definition.kind, []):
+                self._change("shelf", "made", definition.kind, made)
 
     def _free_level(self, instance: Instance) -> int:
         while instance.definition.stream is not None and _place(instance) in self._taken:
@@ -204,11 +239,11 @@ class Registry:
             instance.__post_init__()
         return instance.level
 
-    def _check_bytes(self, definition: Definition) -> None:
+    def _check_bytes(self, instance: Instance) -> None:
         """What is promised at creation must fit; streams that come later find room or are shed."""
-        needed = self._promise(definition)
+        needed = self._promise(instance)
         held = {
-            "max_dataset_bytes": self.promised(definition.dataset),
+            "max_dataset_bytes": self.promised(instance.definition.dataset),
             "max_bytes": self.promised(),
         }
         for name, promised in held.items():
@@ -226,23 +261,31 @@ class Registry:
         held = self._promised
         return sum(held.values()) if dataset is None else held.get(dataset, 0)
 
-    def _promise(self, definition: Definition) -> int:
+    def _promise(self, instance: Instance) -> int:
         """Bytes that are surely taken: all of them, but for streams that are yet to come."""
+        definition = instance.definition
         if definition.scope != DATASET_SCOPE and definition.stream is None:
             return 0
-        key = f"{definition.kind} {definition.params}"
-        if key not in self._memory:
-            self._memory[key] = template_of(definition).memory
+        if instance.bank not in self._memory:
+            self._memory[instance.bank] = instance.template().memory
         window = definition.window
-        panes = window.panes if window is not None and has_panes(definition) else 1
+        panes = window.panes if window is not None and instance.has_panes else 1
         shards = self._shards if definition.scope == DATASET_SCOPE else 1
-        return self._memory[key] * panes * shards
+        return self._memory[instance.bank] * panes * shards
 
     def delete(self, uid: str) -> tuple[Instance, bool]:
         """The instance a uid named, and whether that was its last name; it is then forgotten."""
         instance = self.instance(uid)
         self._change("detach", uid)
         return instance, not instance.uids
+
+    def shelve(self, *fact: Any) -> None:
+        """Change what is known of plug-ins; see `Shelf.apply`."""
+        self._change("shelf", *fact)
+
+    def users_of(self, kind: str) -> list[str]:
+        """The uids whose synopses are of a kind."""
+        return [u for u, n in self._of_uid.items() if self.instances[n].definition.kind == kind]
 
     def remember(self, request_id: str, outcome: dict[str, Any]) -> None:
         self._change("outcome", request_id, outcome)

@@ -12,15 +12,15 @@ import numpy as np
 
 from sde.bank import ArrayBank, Bank, open_bank
 from sde.block import Block
-from sde.definitions import has_panes, template_of
 from sde.fact_file import FactFile
 from sde.federation.desk import Desk
 from sde.federation.ledger import Ledger
 from sde.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.limits import StateLimits
-from sde.messages import DATASET_SCOPE, Create, Definition
+from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
 from sde.messages.loop import Reached
 from sde.messages.windows import ARRIVAL
+from sde.plugins.failure import PluginFailure
 from sde.registry import Instance, Registry
 from sde.registry_file import RegistryFile
 from sde.selection import Selection
@@ -56,10 +56,11 @@ class Needs:
 class Shard:
     def __init__(self, number: int, of: int, store: Store, limits: StateLimits) -> None:
         self.number, self.of = number, of
-        self._store, self._limits = store, limits
+        self._store, self.limits = store, limits
         self._banks: dict[str, Bank] = {}
         self._layers: dict[str, Layer] = {}
         self._users: dict[str, int] = {}  # how many instances use a bank or a layer
+        self.failures: list[PluginFailure] = []  # that nobody was told of yet
         self._of_dataset: dict[str, dict[str, Layer]] = {}
         self.registry = Registry(limits, of)
         self.desk, self.ledger = Desk(), Ledger()
@@ -97,10 +98,10 @@ class Shard:
         definition = instance.definition
         if instance.bank not in self._banks:
             name = _store_name("bank", instance.bank)
-            self._banks[instance.bank] = open_bank(self._store, name, template_of(definition))
+            self._banks[instance.bank] = open_bank(self._store, name, instance.template())
         if instance.layer not in self._layers:
             name = _store_name("layer", instance.layer)
-            layer = _layer_class(definition)(
+            layer = _layer_class(instance)(
                 self._store, name, self._banks[instance.bank], definition
             )
             self._layers[instance.layer] = layer
@@ -254,18 +255,33 @@ class Shard:
         watermarks = self.registry.watermarks
         free = self._free_bytes(block.dataset)
         for layer in layers:
+            if layer.bank.template.kind in self.registry.shelf.reasons:
+                continue
             clock = layer.window and layer.window.clock
             watermark = watermarks.get(block.dataset, clock) if clock else None
             held = _bytes([layer])
-            layer.add(selection, self._room(layer, free), watermark)
+            try:
+                layer.add(selection, self._room(layer, free), watermark)
+            except PluginFailure as failure:
+                self.quarantine(failure)
             free -= _bytes([layer]) - held
+
+    def quarantine(self, failure: PluginFailure) -> Refusal:
+        """Call a plug-in no more; what its users are told."""
+        shelf = self.registry.shelf
+        if failure.kind not in shelf.reasons:
+            self.registry.shelve("quarantined", failure.kind, failure.reason)
+            self.failures.append(failure)
+        return Refusal(
+            Code.QUARANTINED, f"{failure.kind} misbehaved: {shelf.reasons[failure.kind]}", "kind"
+        )
 
     def _free_bytes(self, dataset: str) -> int:
         """What this shard may still take for streams of a data set.
 
         That is its share of what the engine may hold and has not promised to others.
         """
-        limits, promised = self._limits, self.registry.promised
+        limits, promised = self.limits, self.registry.promised
         return min(
             (limits.max_bytes - promised()) // self.of - _bytes(self._layers.values()),
             (limits.max_dataset_bytes - promised(dataset)) // self.of
@@ -275,7 +291,7 @@ class Shard:
     def _room(self, layer: Layer, free: int) -> int:
         """How many more slots a layer may take; what was promised at creation is not refused."""
         panes = layer.window.panes if layer.window else 1
-        slots = -(-self._limits.max_streams // self.of) * panes - len(layer.table)
+        slots = -(-self.limits.max_streams // self.of) * panes - len(layer.table)
         if layer.reach is not Reach.EACH:
             return slots
         return min(slots, free // max(1, layer.bank.template.memory))
@@ -321,12 +337,13 @@ class Shard:
         return told
 
 
-def _layer_class(definition: Definition) -> type[Layer]:
-    if definition.window is None:
+def _layer_class(instance: Instance) -> type[Layer]:
+    window = instance.definition.window
+    if window is None:
         return Layer
-    if not has_panes(definition):
+    if not instance.has_panes:
         return OrdinalLayer
-    return CountedLayer if definition.window.count else PanedLayer
+    return CountedLayer if window.count else PanedLayer
 
 
 def stream_key(definition: Definition, stream: str | None) -> np.uint64:

@@ -19,7 +19,7 @@ from sde.changing import internal
 from sde.messages import DATASET_SCOPE, Definition, Refusal, Span, Watch
 from sde.messages.windows import SESSION
 from sde.partial import Partial
-from sde.questions import Said, about, ask
+from sde.questions import Said, ask, heading
 from sde.registry import Instance
 from sde.shard import Shard, stream_key
 from sde.watches import Watching
@@ -123,7 +123,7 @@ class Watcher:
         about_what = orjson.dumps([question.uids, question.stream]).decode()
         place = f"watch {about_what}\n{question.span.end if question.span else 0:020}"
         head, parts = self._said(group, at)
-        head["about"] = [about(i) for i in instances]
+        head |= heading(self._shard, instances)
         head["watches"] = [watching.as_json() for watching, _ in group]
         head["span"] = question.span and asdict(question.span)
         arrived = Arrived(place, self._shard.registry.time, None)

@@ -8,12 +8,14 @@ import re
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import Self
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from service.admission import Admission
 from service.broker import EmbeddedBroker
 from service.clock import Clock
 from service.forwarding import Forwarder
@@ -49,7 +51,7 @@ class Engine:
         try:
             self.start()
         except BaseException:
-            self._parts.close()
+            self._close()
             raise
         return self
 
@@ -58,27 +60,29 @@ class Engine:
 
     def start(self) -> None:
         """Return when a first question was answered."""
-        settings = self.settings
         started = time.monotonic()
         find_java()
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
         self._stop_file.unlink(missing_ok=True)
-        if not settings.bootstrap_servers:
-            self._say("starting an embedded Kafka broker")
-            self._broker = EmbeddedBroker(settings.data_dir / "broker")
-            self._parts.enter_context(self._broker)
-            settings = replace(settings, bootstrap_servers=self._broker.bootstrap_servers)
-            self.settings = settings
+        embedded = not self.settings.bootstrap_servers
+        self._say("starting an embedded Kafka broker and Spark" if embedded else "starting Spark")
+        with ThreadPoolExecutor(1, "broker") as beside:  # two Java processes, at the same time
+            broker = beside.submit(self._start_broker) if embedded else None
+            self._spark = start_spark(self.settings)
+            self._parts.callback(self._spark.stop)
+            if broker is not None:
+                broker.result()
+        settings = self.settings
         ensure_topics(settings.kafka_config, _topic_specs(settings))
-        self._say("starting Spark")
-        self._spark = start_spark(settings)
-        self._parts.callback(self._spark.stop)
         self._query = start_query(self._spark, settings, self._stop_file)
         self._say("warming up")
         warm_up(settings, _WARM_UP_SECONDS, self.check)
         clock = Clock(settings, checkpoint_name(settings), lambda: self._progress.caught_up)
         clock.start()
         self._parts.callback(clock.stop)
+        admission = Admission(settings, checkpoint_name(settings))
+        admission.start()
+        self._parts.callback(admission.stop)
         forwarder = Forwarder(settings, checkpoint_name(settings))
         forwarder.start()
         self._parts.callback(forwarder.stop)
@@ -86,6 +90,11 @@ class Engine:
         self._say(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
         )
+
+    def _start_broker(self) -> None:
+        broker = self._broker = EmbeddedBroker(self.settings.data_dir / "broker")
+        broker.start()
+        self.settings = replace(self.settings, bootstrap_servers=broker.bootstrap_servers)
 
     def check(self) -> None:
         """Raise if the query ended by itself; note what it did since the last call."""
@@ -125,8 +134,14 @@ class Engine:
         what is worth keeping.
         """
         self._end_query()
-        self._parts.close()
+        self._close()
         shutil.rmtree(self.settings.arena_folder, ignore_errors=True)
+
+    def _close(self) -> None:
+        """The broker last: the others talk to it until they end."""
+        self._parts.close()
+        if self._broker is not None:
+            self._broker.stop()
 
     def _end_query(self) -> None:
         """Between two batches: the running one is finished, no other is admitted."""

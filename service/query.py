@@ -56,6 +56,7 @@ def start_spark(settings: Settings) -> SparkSession:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are fat
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
+        "spark.python.daemon.module": "service.python_daemon",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     }
@@ -118,6 +119,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         limits=settings.limits,
         snapshots=settings.snapshots_root,
         checkpoint=checkpoint_name(settings),
+        trust=settings.trust,
     )
     merge = merge_task(settings.site, topics, checkpoint_name(settings), secrets(settings))
     # Spark asks the sources how far they are in this order: requests first, so that a question

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import tomllib
 from collections.abc import Mapping
@@ -10,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sde.limits import StateLimits
+from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
 from service.kafka.config import Config
 from service.kafka.retention import OnLost
 from service.peers import PeerError, Peers, read_peers
+
+_KEY_BYTES = 32
+_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
 class SettingsError(Exception):
@@ -77,6 +82,13 @@ class Settings:
     compact_factor: float = field(
         default=1.0, metadata={"help": "log size, as a multiple of the snapshot, that compacts"}
     )
+    plugins: str = field(
+        default=SIGNED,
+        metadata={"help": "plug-ins: off, signed (by plugin_keys), open (loopback broker only)"},
+    )
+    plugin_keys: tuple[str, ...] = field(
+        default=(), metadata={"help": "public keys whose plug-ins are taken, with commas between"}
+    )
     memory: str = field(default="2g", metadata={"help": "memory of Spark's driver JVM"})
 
     def __post_init__(self) -> None:
@@ -88,6 +100,29 @@ class Settings:
             raise SettingsError(f"peers.{self.site}: expected other sites; site={self.site!r}")
         if not self.batch_seconds > 0:
             raise SettingsError(f"batch_seconds={self.batch_seconds}: expected more than 0")
+        self._check_plugins()
+
+    def _check_plugins(self) -> None:
+        if self.plugins not in (OFF, SIGNED, OPEN):
+            raise SettingsError(f"plugins={self.plugins!r}: expected {OFF}, {SIGNED} or {OPEN}")
+        if self.plugins == OPEN and not _is_loopback(self.bootstrap_servers):
+            raise SettingsError(
+                f"plugins={OPEN!r}: whoever reaches the broker could run any code; it is possible "
+                f"with a loopback broker only, not with {self.bootstrap_servers!r}"
+            )
+        for key in self.plugin_keys:
+            try:
+                fits = len(base64.b64decode(key, validate=True)) == _KEY_BYTES
+            except ValueError:
+                fits = False
+            if not fits:
+                raise SettingsError(
+                    f"plugin_keys: {key[:80]!r}: expected a key as `sde plugin keygen` prints it"
+                )
+
+    @property
+    def trust(self) -> Trust:
+        return Trust(self.plugins, self.plugin_keys)
 
     @property
     def arena_folder(self) -> Path:
@@ -105,6 +140,11 @@ class Settings:
     def kafka_config(self) -> Config:
         """What every Kafka client of the service is made with."""
         return {"bootstrap.servers": self.bootstrap_servers, **self.kafka}
+
+
+def _is_loopback(servers: str) -> bool:
+    """None are given: the embedded broker, which listens on loopback."""
+    return all(s.strip().startswith(_LOOPBACK) for s in servers.split(",") if s.strip())
 
 
 def load(config: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
@@ -143,6 +183,9 @@ def _typed(name: str, kind: str, value: Any) -> Any:
                 return read_peers(value)
             case "Config" if isinstance(value, Mapping):
                 return {str(k): str(v) for k, v in value.items()}
+            case "tuple[str, ...]":
+                given = value.split(",") if isinstance(value, str) else value
+                return tuple(str(one).strip() for one in given if str(one).strip())
             case "str" | "OnLost":
                 return str(value)
     except PeerError as error:

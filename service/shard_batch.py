@@ -21,6 +21,7 @@ from sde.library import Library
 from sde.limits import StateLimits
 from sde.messages.loop import loop_json
 from sde.partial import Partial
+from sde.plugins.trust import Trust
 from sde.stages.maintain import Maintain
 from service.rows import BLOCK, LETTERS, PARTIALS, REPORTS, REQUESTS, spread_keys
 
@@ -34,6 +35,7 @@ class ShardSettings:
     limits: StateLimits
     snapshots: str  # where versions of synopses are kept
     checkpoint: str  # its name
+    trust: Trust
 
 
 def run_batch(
@@ -51,7 +53,7 @@ def run_batch(
         settings.compact_factor,
     )
     with keeper.opened() as shard:
-        stage = Maintain(shard, batch, Library(settings.snapshots))
+        stage = Maintain(shard, batch, Library(settings.snapshots), settings.trust)
         partials = stage.on_batch(arrived, blocks)
         keeper.commit(stage.entry, batch)
     reports = [loop_json(report, settings.checkpoint) for report in stage.reports]

@@ -199,7 +199,7 @@ class Synopsis(abc.ABC):
     @classmethod
     def example_query(cls, question: str) -> dict[str, Any]:
         """A query that fits `example_items`; override where these arguments do not suffice."""
-        stand_ins: dict[type, Any] = {str: "1", int: 1, float: 0.5, bool: True}
+        stand_ins: dict[type, Any] = {str: "1", int: 1, float: 0.5, bool: True, list: []}
         asked = cls.questions[question]
         required = [a for a in asked.arguments if a.default is REQUIRED]
         return {"type": question, **{a.name: stand_ins[a.type] for a in required}}

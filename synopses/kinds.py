@@ -1,6 +1,19 @@
-"""Every kind by its name."""
+"""Every kind by its name: the built-in ones, and those that installed packages offer.
+
+A package offers a kind through the entry-point group "sde.synopses":
+
+[project.entry-points."sde.synopses"]
+geofence = "my_package.geofence:Geofence"
+"""
 
 from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections import UserDict
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
 
 from synopses.ams import AMS
 from synopses.base import Synopsis
@@ -49,7 +62,55 @@ _CLASSES: tuple[type[Synopsis], ...] = (
     TopK,
     Trajectory,
 )
-KINDS: dict[str, type[Synopsis]] = {cls.kind: cls for cls in _CLASSES}
+_GROUP = "sde.synopses"
+_log = logging.getLogger(__name__)
+
+
+class _Kinds(UserDict[str, type[Synopsis]]):
+    """Filled when first looked at: what packages offer imports `synopses`, which must be done."""
+
+    def __init__(self) -> None:
+        pass
+
+    @functools.cached_property
+    def data(self) -> dict[str, type[Synopsis]]:  # type: ignore[override]
+        found = {cls.kind: cls for cls in _CLASSES}
+        for entry, cls in _offered():
+            if cls.kind in found:
+                _log.warning("%s is left out: %r is a kind already", _shown(entry), cls.kind)
+            else:
+                found[cls.kind] = cls
+        return found
+
+
+def _offered() -> Iterator[tuple[EntryPoint, type[Synopsis]]]:
+    """The classes of installed packages; a broken one must not take the others with it."""
+    for entry in sorted(entry_points(group=_GROUP)):
+        try:
+            yield entry, _checked(entry.load())
+        except Exception as error:
+            _log.warning("%s is left out: %s: %s", _shown(entry), type(error).__name__, error)
+
+
+def _checked(cls: object) -> type[Synopsis]:
+    if not inspect.isclass(cls) or not issubclass(cls, Synopsis):
+        raise TypeError(f"{cls!r}: expected a subclass of synopses.Synopsis")
+    if inspect.isabstract(cls):
+        raise TypeError(
+            f"{cls.__name__} does not define {', '.join(sorted(cls.__abstractmethods__))}"
+        )
+    kind = getattr(cls, "kind", None)
+    if not isinstance(kind, str) or not kind.isidentifier():
+        raise TypeError(f"{cls.__name__}.kind={kind!r}: expected a name")
+    return cls
+
+
+def _shown(entry: EntryPoint) -> str:
+    package = f" of {entry.dist.name} {entry.dist.version}" if entry.dist else ""
+    return f"the kind {entry.value}{package}"
+
+
+KINDS = _Kinds()
 
 
 def from_bytes(data: bytes) -> Synopsis:

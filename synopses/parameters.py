@@ -12,12 +12,12 @@ from typing import Any
 
 from synopses.errors import ParameterError
 
-_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "list": list}
 
 
 def type_of(annotation: Any) -> type:
     """The type an annotation names; it is its text where annotations are not evaluated."""
-    return _TYPES[getattr(annotation, "__name__", annotation)]
+    return _TYPES[getattr(annotation, "__name__", annotation).partition("[")[0]]
 
 
 class _Required:
@@ -46,7 +46,13 @@ class Parameter:
     @property
     def expected(self) -> str:
         """What a value must be, in words."""
-        words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+        words = {
+            int: "a whole number",
+            float: "a number",
+            str: "a text",
+            bool: "true or false",
+            list: "a list",
+        }
         if self.choices:
             return "one of " + ", ".join(self.choices)
         limits = [
@@ -63,7 +69,7 @@ class Parameter:
 
     def check(self, value: Any) -> Any:
         """`value` in this parameter's type, or ParameterError."""
-        if self.type is bool and isinstance(value, bool):
+        if self.type in (bool, list) and isinstance(value, self.type):
             return value
         if self.type is str and isinstance(value, str):
             if not self.choices or value in self.choices:

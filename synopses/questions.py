@@ -7,7 +7,8 @@ class CountMin(Synopsis):
 
 `estimate({"type": "frequency", "key": "AAPL"})` calls it; the first question of a class is the
 one meant when "type" is left out. An argument annotated `Self` takes another synopsis of the
-same kind; `*others: Self` takes any number. A question marked `across=True` is asked of many
+same kind; `*others: Self` takes any number. An argument annotated `list[...]` takes a list, whose
+entries the question checks itself. A question marked `across=True` is asked of many
 streams at once: it is a class method whose first argument is a `Streams`.
 """
 

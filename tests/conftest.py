@@ -16,6 +16,18 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Engines one at a time and from the start, while another process does the other files.
+
+    Two engines on few cores make each other so slow that a patient user would give up.
+    """
+    for item in items:
+        of_engines = "integration" in item.path.parts
+        item.add_marker(pytest.mark.xdist_group("engines" if of_engines else item.path.stem))
+    items.sort(key=lambda item: "integration" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     """One real broker for the whole run: use topic names of your own, never stop or restart it."""

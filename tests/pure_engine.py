@@ -11,6 +11,8 @@ from sde.library import Library
 from sde.limits import StateLimits
 from sde.messages.loop import decode_loop, loop_json
 from sde.partial import Partial
+from sde.plugins.admission import admit
+from sde.plugins.trust import OPEN, Trust
 from sde.shard import Shard
 from sde.stages.ingest import Ingest
 from sde.stages.maintain import Maintain
@@ -38,7 +40,8 @@ def tuples(dataset, rows):
 
 
 class PureEngine:
-    def __init__(self, shards=3, limits=None, snapshots=None, peers=None):
+    def __init__(self, shards=3, limits=None, snapshots=None, trust=None, peers=None):
+        self.trust = trust or Trust(OPEN)
         self.limits = limits or StateLimits()
         self.library = None if snapshots is None else Library(str(snapshots))
         self.stores = [MemoryStore() for _ in range(shards)]
@@ -96,7 +99,7 @@ class PureEngine:
             blocks, self.letters = decoded.blocks, self.letters + decoded.letters
         partials, reports = [], []
         for number in range(len(self.stores)):
-            stage = Maintain(self.shard(number), self.batch, self.library)
+            stage = Maintain(self.shard(number), self.batch, self.library, self.trust)
             mine = [b for b in blocks if b.shard == number]
             heard = [a for a in arrived if number == 0 or not a.for_one_shard]
             partials += stage.on_batch(heard, mine)
@@ -115,6 +118,9 @@ class PureEngine:
                 told = json.loads(message.value)
                 if told["op"] == "due":
                     self.due = told["at"]
+                elif told["op"] == "admit":
+                    admitted = admit(decode_loop(told, "-"), self.trust, self.limits)
+                    self.union.append(loop_json(admitted, "-"))
                 else:
                     self.union.append(told)
         return [json.loads(m.value) for m in written if m.role not in ("loop", "outbound")]

@@ -81,7 +81,12 @@ def connected(command: Callable[..., None]) -> Callable[..., None]:
         help="Another name for a topic: requests, data, output or dead_letters.",
     )
     @click.option(
-        "--timeout", default=10.0, show_default=True, help="Seconds to wait for an answer."
+        "--timeout",
+        default=10.0,
+        show_default=True,
+        envvar="SDE_TIMEOUT",
+        show_envvar=True,
+        help="Seconds to wait for an answer.",
     )
     @json_option
     @functools.wraps(command)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sde.definitions import template_of
 from sde.framing import FramingError
 from sde.gathered import Gathered
-from sde.messages import Ask, Code, Definition, Fault, Refusal
+from sde.messages import Ask, Code, Fault, Refusal
 from sde.partial import Partial, pack_streams, unpack_streams
+from sde.plugins.remote import Remote
+from sde.plugins.shelf import kind_in
 from synopses import KINDS, Streams, SynopsisError
 from synopses.base import BankedSynopsis, Synopsis
 
@@ -54,7 +55,7 @@ def _checked(given: Partial, request: Ask, expected: list[dict[str, Any]] | None
     if expected is not None:
         for mine, theirs in zip(expected, about, strict=True):
             _require_same(mine, theirs)
-    templates = [_template(one) for one in about]
+    templates = [_template(head, one) for one in about]
     _check_figures(head, len(about), len(parts))
     asked, _ = templates[0].check_query(request.query, len(about) - 1)
     if asked.across:
@@ -62,9 +63,16 @@ def _checked(given: Partial, request: Ask, expected: list[dict[str, Any]] | None
         return given
     for number, part in enumerate(parts):
         template = templates[0 if "cells" in head else number]
-        if part and type(template).from_bytes(part).params != template.params:
-            raise Unusable("its state has other parameters than its definition")
+        if part:
+            _check_state(type(template).from_bytes(part), template)
     return given
+
+
+def _check_state(synopsis: Synopsis, template: Synopsis) -> None:
+    if synopsis.params != template.params:
+        raise Unusable("its state has other parameters than its definition")
+    if isinstance(synopsis, Remote):
+        synopsis.verify()
 
 
 def _require_same(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
@@ -77,12 +85,19 @@ def _require_same(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
             )
 
 
-def _template(about: dict[str, Any]) -> Synopsis:
-    """An empty synopsis as a site says it is defined; SynopsisError if nothing can be."""
-    kind, params = about["kind"], about["params"]
-    if kind not in KINDS or not isinstance(params, dict):
+def _template(head: dict[str, Any], about: dict[str, Any]) -> Synopsis:
+    """An empty synopsis as a site says it is defined; SynopsisError if nothing can be.
+
+    A plug-in is that of this site; the other must have the same.
+    """
+    kind, params, plugin = about["kind"], about["params"], head.get("plugin")
+    if isinstance(params, dict) and kind in KINDS:
+        return KINDS[kind](**params)
+    if plugin is None or not isinstance(params, dict) or kind != kind_in(head).kind:
         raise Unusable(f"kind={kind!r}: no kind that is known here"[:300])
-    return template_of(Definition(about["dataset"], kind, params))
+    if head.get("sha256") != plugin["version"]["sha256"]:
+        raise Unusable(f"{kind} is another plug-in there, with the same name")
+    return kind_in(head)(**params)
 
 
 def _check_figures(head: dict[str, Any], synopses: int, parts: int) -> None:

@@ -121,7 +121,7 @@ def answers(shard: Shard, batch: int) -> list[Partial]:
     traffic = {site: asdict(held) for site, held in shard.desk.traffic.items()}
     orphans, shard.ledger.orphans = shard.ledger.orphans, []
     return [
-        *(_partial(waiting, traffic, batch) for waiting in done),
+        *(_partial(shard, waiting, traffic, batch) for waiting in done),
         *(_orphaned(shard, orphan, batch) for orphan in orphans),
     ]
 
@@ -139,7 +139,7 @@ def forget_words(shard: Shard) -> None:
     shard.ledger.orphans.clear()
 
 
-def _partial(waiting: Waiting, traffic: dict[str, Any], batch: int) -> Partial:
+def _partial(shard: Shard, waiting: Waiting, traffic: dict[str, Any], batch: int) -> Partial:
     came = list(waiting.came.values())
     told = [{"site": c.site, "size": c.size, "head": c.head, "parts": len(c.parts)} for c in came]
     arrived = Arrived.from_json(waiting.arrived)
@@ -148,6 +148,17 @@ def _partial(waiting: Waiting, traffic: dict[str, Any], batch: int) -> Partial:
         0,
         1,
         batch,
-        {"came": told, "traffic": traffic},
+        {"came": told, "traffic": traffic, **_plugin(shard, told)},
         [base64.b64decode(part) for c in came for part in c.parts],
     )
+
+
+def _plugin(shard: Shard, came: list[dict[str, Any]]) -> dict[str, Any]:
+    """The plug-in that sites told states of, if this site has it."""
+    for one in came:
+        about = one["head"].get("about")
+        kind = about[0].get("kind") if isinstance(about, list) and about else None
+        packed = shard.registry.shelf.packed(str(kind))
+        if packed is not None:
+            return {"plugin": packed}
+    return {}

@@ -11,18 +11,22 @@ from sde.federation.frames import Content
 from sde.gathered import Gathered, WindowsDiffer
 from sde.messages import Ask, Refusal, Request
 from sde.partial import Partial, join_streams, pack_streams, require_all, unpack_streams
+from sde.plugins.failure import PluginFailure
 
 _log = logging.getLogger(__name__)
 
 
 def contribution(request: Request, partials: list[Partial]) -> Content:
-    """What a site has to say, if only a fault; WindowsDiffer if its shards mean different ones."""
+    """What a site has to say, if only a fault.
+
+    WindowsDiffer if its shards mean different ones; PluginFailure if its plug-in misbehaves.
+    """
     try:
         require_all(partials)
         return _contribution(request, partials)
     except Refusal as refused:
         return Content({"fault": asdict(refused.fault)})
-    except WindowsDiffer:
+    except (WindowsDiffer, PluginFailure):
         raise
     except Exception as error:  # a defect in a kind must not stop every other answer
         _log.exception("no contribution to %r", request)
@@ -33,6 +37,8 @@ def _contribution(request: Request, partials: list[Partial]) -> Content:
     if not isinstance(request, Ask):
         return Content({"ok": partials[0].head["ok"]})
     head: dict[str, Any] = {"about": partials[0].head["about"]}
+    if "plugin" in partials[0].head:  # not the plug-in itself: each site runs its own
+        head["sha256"] = partials[0].head["plugin"]["version"]["sha256"]
     if "cells" in partials[0].head:
         return _cells(head, partials)
     gathered = Gathered(partials, request.span)

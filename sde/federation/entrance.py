@@ -15,6 +15,7 @@ from sde.federation.peers import Peers
 from sde.infore import is_infore
 from sde.messages import Fields, Refusal, decode_request
 
+_CODE = "plugin"  # in the head of a partial; no site takes code from another
 _log = logging.getLogger(__name__)
 
 
@@ -76,7 +77,8 @@ def _contribution(content: Content, sender: str, size: int, own: bool) -> dict[s
     parts = [base64.b64encode(part).decode() for part in content.parts]
     if own and content.head.keys() & {"sent", "norm"}:
         return {"own": {**content.head, "parts": parts}}
-    return Contribution(key, sender, size, content.head, parts).as_json()
+    head = {name: value for name, value in content.head.items() if name != _CODE}
+    return Contribution(key, sender, size, head, parts).as_json()
 
 
 def _claimed(payload: bytes, peers: Peers) -> str:

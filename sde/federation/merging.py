@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
 from sde.arrived import Arrived
@@ -19,13 +19,18 @@ from sde.messages import Code, Fault, Refusal, Unwatch, answer, decode_request, 
 from sde.messages.loop import Again
 from sde.outgoing import Outgoing, to_loop, written
 from sde.partial import Partial
+from sde.plugins.failure import PluginFailure
 
 _log = logging.getLogger(__name__)
 
 
 class SitesMerge:
-    def __init__(self, peers: Peers, checkpoint: str) -> None:
-        self._peers, self._checkpoint = peers, checkpoint
+    """`failed` is told of plug-ins that misbehave, and says what their users are told."""
+
+    def __init__(
+        self, peers: Peers, checkpoint: str, failed: Callable[[PluginFailure], Fault]
+    ) -> None:
+        self._peers, self._checkpoint, self._failed = peers, checkpoint, failed
         self._sender = Sender(peers)
 
     def contribute(self, partials: list[Partial]) -> Iterator[Outgoing]:
@@ -37,6 +42,8 @@ class SitesMerge:
             content = contribution(request, partials)
         except Refusal as refused:
             content = Content({"fault": asdict(refused.fault)})
+        except PluginFailure as failure:
+            content = Content({"fault": asdict(self._failed(failure))})
         except WindowsDiffer as differ:
             yield to_loop(Again(_once(arrived).as_json(), differ.latest), self._checkpoint)
             return
@@ -76,6 +83,8 @@ class SitesMerge:
                 **refusal(request, refused.fault, partial.batch, self._peers.site),
                 **refused.told,
             }
+        except PluginFailure as failure:
+            reply = refusal(request, self._failed(failure), partial.batch, self._peers.site)
         except Exception as error:  # a defect in a kind must not stop every other answer
             _log.exception("no answer to %r", request)
             reply = refusal(request, internal(error), partial.batch, self._peers.site)

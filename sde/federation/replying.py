@@ -38,11 +38,13 @@ class Came:
 def sorted_out(partial: Partial, asked: Asked) -> Came:
     """The contributions in the order in which their sites were named."""
     given, sizes, at = {}, {}, 0
+    plugin = {"plugin": partial.head["plugin"]} if "plugin" in partial.head else {}
     for one in partial.head["came"]:
         parts = partial.parts[at : at + one["parts"]]
         at += one["parts"]
         sizes[one["site"]] = one["size"]
-        given[one["site"]] = Partial(partial.arrived, 0, 1, partial.batch, one["head"], parts)
+        head = {**one["head"], **plugin}
+        given[one["site"]] = Partial(partial.arrived, 0, 1, partial.batch, head, parts)
     ordered = {site: given[site] for site in asked.sites if site in given}
     silent = {
         site: f"no answer within {as_text(asked.deadline)}"

@@ -28,6 +28,11 @@ class Code(enum.StrEnum):
     NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
     LIMIT_EXCEEDED = "limit_exceeded"
     OFFSETS_LOST = "offsets_lost"  # the broker deleted messages before they were read
+    UNTRUSTED = "untrusted"  # a plug-in that this engine does not take from this sender
+    BROKEN_LAW = "broken_law"  # a plug-in that did not pass its examination
+    UNKNOWN_PLUGIN = "unknown_plugin"
+    IN_USE = "in_use"  # a plug-in that synopses are made of
+    QUARANTINED = "quarantined"  # the synopsis is of a plug-in that misbehaved
     INCOMPLETE = "incomplete"  # not every shard, or site, answered
     INTERNAL = "internal"
 

@@ -65,7 +65,36 @@ class Due:
     at: int | None
 
 
-Loop = Tick | Progress | Answered | Again | Due
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """A plug-in to be examined; for the service, not for the shards. Says what the request said."""
+
+    op: ClassVar = "admit"
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """How the examination of a plug-in ended: what its class declares, or a fault."""
+
+    op: ClassVar = "admitted"
+    request: str  # its id
+    declaration: dict[str, Any]
+    fault: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A plug-in misbehaved: its kind is quarantined in all shards."""
+
+    op: ClassVar = "failed"
+    kind: str
+    reason: str
+
+
+Loop = Tick | Progress | Answered | Again | Due | Admit | Admitted | Failed
+FOR_THE_SERVICE = (Due, Admit)
+_OPS = ("tick", "progress", "answered", "again", "admit", "admitted", "failed", "due")
 
 
 def loop_json(message: Loop, checkpoint: str) -> dict[str, Any]:
@@ -81,7 +110,7 @@ def decode_loop(message: dict[str, Any], checkpoint: str) -> Loop:
     fields = Fields(message)
     if fields.text("checkpoint") != checkpoint:
         fields.refuse("checkpoint", repr(checkpoint))
-    match fields.choice("op", ("tick", "progress", "answered", "again", "due")):
+    match fields.choice("op", _OPS):
         case "tick":
             return Tick(fields.moment("time"), fields.flag("caught_up"))
         case "progress":
@@ -94,6 +123,13 @@ def decode_loop(message: dict[str, Any], checkpoint: str) -> Loop:
             )
         case "again":
             return Again(fields.object("arrived"), fields.moment("at"))
+        case "admit":
+            return Admit(fields.object("request"))
+        case "admitted":
+            fault = fields.object("fault") if fields.has("fault") else None
+            return Admitted(fields.text("request"), fields.object("declaration"), fault)
+        case "failed":
+            return Failed(fields.text("kind"), str(fields.any("reason")))
         case _:
             return Due(fields.moment("at") if fields.has("at") else None)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sde.messages.faults import Code
 from sde.messages.fields import Fields
+from sde.messages.plugins import LARGEST_SOURCE, NAME_FORM
 from sde.messages.requests import (
     EACH_KEY,
     EACH_STREAM,
@@ -25,11 +26,14 @@ from sde.messages.requests import (
     Export,
     Import,
     ListAll,
+    Plugin,
+    Plugins,
     Request,
     Restore,
     Sites,
     Snapshot,
     Snapshots,
+    Unplug,
     Unwatch,
     Watch,
 )
@@ -73,10 +77,7 @@ def decode_export(fields: Fields, request_id: str) -> Export:
 
 
 def decode_import(fields: Fields, request_id: str) -> Import:
-    try:
-        state = base64.b64decode(fields.any("state") or "", validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        fields.refuse("state", "a state in base64, as export gives it")
+    state = _base64(fields, "state", "a state in base64, as export gives it")
     tuples = fields.number_or_none("tuples") or 0
     if not isinstance(tuples, int) or not 0 <= tuples < 2**62:
         fields.refuse("tuples", "a number of tuples")
@@ -127,6 +128,41 @@ def decode_watch(fields: Fields, request_id: str) -> Watch:
 
 def decode_unwatch(fields: Fields, request_id: str) -> Unwatch:
     return Unwatch(request_id, fields.text("watch"))
+
+
+def decode_plugin(fields: Fields, request_id: str) -> Plugin:
+    source = fields.any("source")
+    if not isinstance(source, str) or not 0 < len(source) <= LARGEST_SOURCE:
+        fields.refuse("source", f"Python source of at most {LARGEST_SOURCE} characters")
+    sha256 = fields.text("sha256")
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        fields.refuse("sha256", "64 hexadecimal digits")
+    key = _base64(fields, "key", "an Ed25519 public key in base64")
+    signature = _base64(fields, "signature", "an Ed25519 signature in base64")
+    return Plugin(request_id, _plugin_name(fields), source, sha256, key, signature)
+
+
+def decode_plugins(fields: Fields, request_id: str) -> Plugins:
+    return Plugins(request_id)
+
+
+def decode_unplug(fields: Fields, request_id: str) -> Unplug:
+    version = fields.moment("version") if fields.has("version") else None
+    return Unplug(request_id, _plugin_name(fields), version)
+
+
+def _plugin_name(fields: Fields) -> str:
+    name = fields.text("name")
+    if not NAME_FORM.fullmatch(name):
+        fields.refuse("name", "a small letter, then small letters, digits, underscores: at most 50")
+    return name
+
+
+def _base64(fields: Fields, name: str, expected: str) -> bytes:
+    try:
+        return base64.b64decode(fields.any(name) or "", validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        fields.refuse(name, expected)
 
 
 def _stream(fields: Fields) -> str | None:
@@ -210,6 +246,9 @@ _DECODERS: dict[str, Callable[[Fields, str], Request]] = {
     Snapshot.op: decode_snapshot,
     Restore.op: decode_restore,
     Snapshots.op: decode_snapshots,
+    Plugin.op: decode_plugin,
+    Plugins.op: decode_plugins,
+    Unplug.op: decode_unplug,
     Sites.op: lambda fields, request_id: Sites(request_id),
 }
 OPS = tuple(_DECODERS)

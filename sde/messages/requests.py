@@ -174,6 +174,37 @@ class Unwatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Plugin:
+    """A new kind as source text; who wrote it is told by key and signature (both or none)."""
+
+    op: ClassVar = "plugin"
+    id: str
+    name: str
+    source: str
+    sha256: str
+    key: bytes = b""
+    signature: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The plug-ins that are here, in all their versions."""
+
+    op: ClassVar = "plugins"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unplug:
+    """Take a plug-in out; without a version all of them."""
+
+    op: ClassVar = "unplug"
+    id: str
+    name: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sites:
     """Which sites are known, and whether they answer."""
 
@@ -194,5 +225,8 @@ Request = (
     | Snapshots
     | Watch
     | Unwatch
+    | Plugin
+    | Plugins
+    | Unplug
     | Sites
 )

@@ -29,7 +29,7 @@ from sde.messages import (
     Snapshots,
     decode_request,
 )
-from sde.messages.loop import Due, decode_loop
+from sde.messages.loop import FOR_THE_SERVICE, decode_loop
 
 
 class Ingest:
@@ -65,7 +65,8 @@ class Ingest:
         if arrived.federated is not None:
             return arrived.loop  # a request that a site wrote here is no business of the loop
         try:
-            return not isinstance(decode_loop(arrived.message or {}, self._checkpoint), Due)
+            told = decode_loop(arrived.message or {}, self._checkpoint)
+            return not isinstance(told, FOR_THE_SERVICE)
         except Refusal:
             return False
 

@@ -25,33 +25,54 @@ from sde.federation import clerk, standing
 from sde.framing import pack, unpack
 from sde.infore import is_infore, native_messages
 from sde.library import Library
-from sde.messages import Create, Definition, Delete, Fault, Refusal, Unwatch, Watch
+from sde.messages import (
+    Create,
+    Definition,
+    Delete,
+    Fault,
+    Plugin,
+    Refusal,
+    Unplug,
+    Unwatch,
+    Watch,
+)
 from sde.messages.loop import (
+    Admitted,
     Again,
     Answered,
     Due,
+    Failed,
     Loop,
     Progress,
     Reached,
     Tick,
     decode_loop,
+    loop_json,
 )
 from sde.messages.windows import ARRIVAL
 from sde.partial import Partial
+from sde.plugging import distrusted, settle
+from sde.plugins.trust import Trust
 from sde.questions import Said
 from sde.shard import Shard
 from sde.watching import Watcher
 
 LOG_FORMAT = 2
-_NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch)
+_NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, Plugin, Unplug)
 _ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
 
 
 class Maintain:
     """The stage over one shard; `entry` is what the log keeps of the batch, empty if nothing."""
 
-    def __init__(self, shard: Shard, batch: int, library: Library | None = None) -> None:
-        self._shard, self._batch = shard, batch
+    def __init__(
+        self,
+        shard: Shard,
+        batch: int,
+        library: Library | None = None,
+        trust: Trust = Trust(),  # noqa: B008
+    ) -> None:
+        self._shard, self._batch, self._trust = shard, batch, trust
         self._changes = Changes(shard, library)
         self._watcher = Watcher(shard, batch)
         self._partials: list[Partial] = []
@@ -60,7 +81,7 @@ class Maintain:
         self._kept: list[bytes] | None = None  # blocks, once they are added
         self._due: list[str] = []  # watches to be answered
         self.entry = b""
-        self.reports: list[Progress | Due] = []  # to the loop
+        self.reports: list[Progress | Due | Failed] = []  # to the loop
 
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
@@ -76,6 +97,7 @@ class Maintain:
         clerk.close_ended(shard)
         self._partials += self._watcher.ended()
         self._partials += clerk.answers(shard, self._batch)
+        self._note_failures()
         self._report({block.dataset for block in blocks})
         due = self._next_due()
         if shard.number == 0 and (ticked or due != need):
@@ -103,11 +125,14 @@ class Maintain:
             match message:
                 case Again():
                     asked = Arrived.from_json(message.arrived)
-                    asked_again.append(replace(asked, at=message.at))
+                    if isinstance(decoded(asked), READS):  # nothing is changed by this way
+                        asked_again.append(replace(asked, at=message.at))
                 case Tick():
                     ticks.append((one, message))
-                case Progress() | Answered():
+                case Progress() | Answered() | Failed():
                     self._turn(one, message)
+                case Admitted():
+                    self._on_admitted(one, message)
         if ticks:  # those that waited for each other count as one
             self._turn(*max(ticks, key=lambda tick: tick[0].position))
             self._due += self._shard.registry.watches.due
@@ -118,6 +143,27 @@ class Maintain:
         if isinstance(message, Progress) and message.changed:
             self._due += self._watcher.changed(message.dataset)
         self._partials += turn(self._shard, message, self._watcher)
+
+    def _on_admitted(self, one: Arrived, message: Admitted) -> None:
+        """A plug-in was examined: its request gets its reply."""
+        shard = self._shard
+        message = distrusted(shard.registry, message, self._trust)
+        self._before.append(replace(one, message=loop_json(message, _checkpoint(one))))
+        settled = settle(shard.registry, message, shard.limits)
+        if settled is not None:
+            request, outcome = settled
+            self._partials.append(
+                Partial(request, shard.number, shard.of, self._batch, outcome, [])
+            )
+
+    def _note_failures(self) -> None:
+        """Plug-ins that misbehaved here are quarantined in all shards, and after a replay."""
+        failures, self._shard.failures = self._shard.failures, []
+        for failure in failures:
+            told = Failed(failure.kind, failure.reason)
+            self.reports.append(told)
+            logged = Arrived("", self._shard.registry.time, loop_json(told, "-"), loop=True)
+            (self._before if self._kept is None else self._after).append(logged)
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -164,6 +210,7 @@ class Maintain:
         assert isinstance(request, CHANGES)
         head, logged = self._changes.carry_out(request, replace(one, federated=None))
         (self._before if self._kept is None else self._after).append(logged)
+        self._note_failures()
         return head, []
 
     # -- data ------------------------------------------------------------------------------------
@@ -172,13 +219,15 @@ class Maintain:
         """Add the blocks, once; the log keeps what was used of them."""
         if self._kept is not None:
             return
-        self._kept = []
+        kept = []
         for block in blocks:
             needs = self._shard.needs(block.dataset)
             if needs is not None:
                 used = block.select(needs.fields, times=needs.times, ids=needs.ids)
                 self._shard.add(used)
-                self._kept.append(used.to_bytes(compress=True))
+                kept.append(used.to_bytes(compress=True))
+        self._note_failures()  # in front of the data: a replay does not try it again
+        self._kept = kept
 
     def _report(self, datasets: set[str]) -> None:
         for dataset in sorted(datasets):
@@ -210,13 +259,21 @@ def turn(shard: Shard, message: Loop, watcher: Watcher | None = None) -> list[Pa
                 advance(dataset, clock, time, reached)
         case Answered(watch, number, value, holds):
             shard.registry.answered(watch, number, value, holds)
+        case Admitted():
+            settle(shard.registry, message, shard.limits)
+        case Failed(kind, reason):
+            if kind in shard.registry.shelf.versions:
+                shard.registry.shelve("quarantined", kind, reason)
     return said
 
 
 def _loop(arrived: Arrived) -> Loop:
     """Ingest let it through: it is one, and ours."""
-    message = arrived.message or {}
-    return decode_loop(message, message.get("checkpoint", ""))
+    return decode_loop(arrived.message or {}, _checkpoint(arrived))
+
+
+def _checkpoint(arrived: Arrived) -> str:
+    return str((arrived.message or {}).get("checkpoint", ""))
 
 
 # -- the log ------------------------------------------------------------------------------------

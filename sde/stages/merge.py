@@ -32,6 +32,7 @@ from sde.messages import (
     Export,
     Fault,
     ListAll,
+    Plugins,
     Refusal,
     Request,
     Snapshots,
@@ -43,9 +44,19 @@ from sde.messages import (
     unreadable,
     watch_answer,
 )
-from sde.messages.loop import Again, Answered, Due, Loop, Progress, Reached
+from sde.messages.loop import (
+    Admit,
+    Again,
+    Answered,
+    Due,
+    Failed,
+    Loop,
+    Progress,
+    Reached,
+)
 from sde.outgoing import Outgoing, Role, to_loop, written
 from sde.partial import Partial, require_all, require_no_fault
+from sde.plugins.failure import PluginFailure
 from sde.watches import Watching
 from sde.windows.watermarks import later
 
@@ -64,7 +75,8 @@ class Merge:
     ) -> None:
         self._site, self._has_log, self._checkpoint = site, has_log, checkpoint
         peers = peers or Peers(site, own=checkpoint)
-        self._sites, self._site_watches = SitesMerge(peers, checkpoint), SitesWatch(peers)
+        self._sites = SitesMerge(peers, checkpoint, self._failed)
+        self._site_watches = SitesWatch(peers)
 
     def _to_loop(self, message: Loop) -> Outgoing:
         return to_loop(message, self._checkpoint)
@@ -72,6 +84,7 @@ class Merge:
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their places."""
         self._answered: dict[str, Watching] = {}  # watches, as their last answer here left them
+        self._failures: dict[str, str] = {}  # of plug-ins, met here
         by_place: dict[str, list[Partial]] = defaultdict(list)
         for partial in partials:
             by_place[partial.arrived.place].append(partial)
@@ -93,13 +106,15 @@ class Merge:
                 yield from self._sites.contribute(same)
             else:
                 yield self._reply(same)
+        for kind, reason in self._failures.items():
+            yield self._to_loop(Failed(kind, reason))
 
-    def on_reports(self, reports: Iterable[Progress | Due]) -> Iterator[Outgoing]:
+    def on_reports(self, reports: Iterable[Progress | Due | Failed]) -> Iterator[Outgoing]:
         """What the shards shall learn in the next batch."""
         clocks: dict[str, dict[str, Reached]] = defaultdict(dict)
         changed: dict[str, bool] = defaultdict(bool)
         for report in reports:
-            if isinstance(report, Due):
+            if isinstance(report, Due | Failed):
                 yield self._to_loop(report)
                 continue
             changed[report.dataset] |= report.changed
@@ -124,12 +139,16 @@ class Merge:
             request = decode_request(arrived.message, arrived.place)
         except Refusal as refused:
             return self._unreadable(first, refused.fault)
+        if "waits" in first.head:
+            return self._to_loop(Admit({**arrived.message, "id": request.id}))
         try:
             fields = self._fields(request, partials)
         except WindowsDiffer as differ:
             return self._to_loop(Again(arrived.as_json(), differ.latest))
         except Refusal as refused:
             reply = refusal(request, refused.fault, first.batch, self._site)
+        except PluginFailure as failure:
+            reply = refusal(request, self._failed(failure), first.batch, self._site)
         except Exception as error:  # a defect in a kind must not stop every other answer
             _log.exception("no answer to %r", request)
             reply = refusal(request, internal(error), first.batch, self._site)
@@ -170,6 +189,8 @@ class Merge:
                 return {"value": _with_figures(partials)}
             case Describe():
                 return {"value": _with_figures(partials)[0]}
+            case Plugins():
+                return {"value": first.head["plugins"]}
             case Snapshots():
                 return {"value": first.head.get("versions", [])}
             case _:
@@ -189,6 +210,9 @@ class Merge:
             except Refusal as refused:
                 if refused.fault.code != Code.UNKNOWN_STREAM:  # it may still come
                     yield self._say(request, watching, watching.number, refused.fault.as_json())
+            except PluginFailure as failure:
+                fault = self._failed(failure)
+                yield self._say(request, watching, watching.number, fault.as_json())
             except Exception as error:  # a defect must not stop every other answer
                 _log.exception("no answer to the watch %s", watching.id)
                 yield self._say(request, watching, watching.number, internal(error).as_json())
@@ -253,7 +277,14 @@ class Merge:
                 )
             except Refusal as refused:
                 fields = refused.fault.as_json()
+            except PluginFailure as failure:
+                fields = self._failed(failure).as_json()
             yield self._say(request, watching, number, fields)
+
+    def _failed(self, failure: PluginFailure) -> Fault:
+        """The shards learn of it; what the user is told."""
+        self._failures.setdefault(failure.kind, failure.reason)
+        return Fault(Code.QUARANTINED, f"{failure.kind} misbehaved: {failure.reason}", "kind")
 
     def _ended(self, partial: Partial) -> Iterator[Outgoing]:
         watching = Watching(**partial.head["ended"])

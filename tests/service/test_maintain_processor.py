@@ -12,6 +12,7 @@ from sde.decoding import Limits
 from sde.framing import pack, unpack
 from sde.limits import StateLimits
 from sde.partial import Partial
+from sde.plugins.trust import Trust
 from sde.stages.ingest import Ingest
 from service.maintain_processor import MaintainProcessor
 from service.rows import BLOCK, LETTERS, PARTIALS, REQUESTS, spread_keys
@@ -32,6 +33,7 @@ def tester(tmp_path):
         limits=StateLimits(),
         snapshots=str(tmp_path / "snapshots"),
         checkpoint="-",
+        trust=Trust(),
     )
     return TwsTester(MaintainProcessor(settings))
 

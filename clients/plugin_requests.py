@@ -1,0 +1,43 @@
+"""What a client asks an engine about plug-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clients.connection import Connection
+from clients.plugins import PluginInfo, read_plugin, sign
+from clients.transport import Message
+
+_EXAMINATION_SECONDS = 120.0  # of a plug-in, at most
+
+
+class PluginRequests:
+    """The part of `Client` that brings new kinds and takes them out."""
+
+    _connection: Connection
+
+    def add_plugin(
+        self, path: str | Path, /, name: str | None = None, *, key: str | Path | None = None
+    ) -> PluginInfo:
+        """Bring a new kind: the class in a Python file, signed with the private key in another.
+
+        The engine examines it before it answers. That takes seconds, with kernels to compile more.
+        """
+        plugin = read_plugin(path, name)
+        fields = plugin if key is None else sign(plugin, key)
+        return self._connection.submit(
+            "plugin", fields, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
+        ).result()
+
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """The plug-ins in all their versions."""
+
+        def read(reply: Message) -> tuple[PluginInfo, ...]:
+            return tuple(PluginInfo.of(each) for each in reply["value"])
+
+        return self._connection.submit("plugins", {}, read).result()
+
+    def remove_plugin(self, name: str, /, version: int | None = None) -> None:
+        """Take out a version, or all; refused while synopses are made of it."""
+        fields = {"name": name, "version": version}
+        self._connection.submit("unplug", fields, lambda reply: None).result()

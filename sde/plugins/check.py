@@ -1,0 +1,33 @@
+"""`python -m sde.plugins.check FILE [NAME]`: examine a plug-in here, as an engine would."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from sde.limits import StateLimits
+from sde.plugins.examination import examine
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("python -m sde.plugins.check", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("name", nargs="?", help="of the plug-in (default: that of the file)")
+    options = parser.parse_args()
+    name = options.name or options.file.stem
+    source = options.file.read_text(encoding="utf-8")
+    examined = examine(name, source, StateLimits().plugin_bytes, _say, sys.stderr.fileno())
+    if not examined.passed:
+        print(f"FAILED  {examined.law or 'loading'}: {examined.reason}")
+        return 1
+    print(f"{name} obeys every law")
+    return 0
+
+
+def _say(law: str) -> None:
+    print(f"ok      {law}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

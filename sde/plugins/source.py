@@ -1,0 +1,45 @@
+"""From source text to the class of a plug-in. Runs only in a plug-in's own process."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import sys
+from types import ModuleType
+
+from synopses import KINDS, Synopsis
+
+
+class SourceError(Exception):
+    """The source is no plug-in; says what is missing."""
+
+
+def load_class(name: str, source: str) -> type[Synopsis]:
+    """The one public Synopsis class that the source defines."""
+    file = f"<plug-in {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    module = ModuleType(f"sde_plugin_{name}")
+    sys.modules[module.__name__] = module
+    exec(compile(source, file, "exec"), vars(module))
+    found = [
+        member
+        for member in vars(module).values()
+        if inspect.isclass(member)
+        and issubclass(member, Synopsis)
+        and member.__module__ == module.__name__
+        and not member.__name__.startswith("_")
+    ]
+    if len(found) != 1:
+        names = ", ".join(cls.__name__ for cls in found) or "none"
+        raise SourceError(
+            f"expected one public class that is a synopses.Synopsis, there is: {names}"
+        )
+    cls = found[0]
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise SourceError(f"{cls.__name__} does not define {missing}")
+    if getattr(cls, "kind", None) != name:
+        raise SourceError(f"{cls.__name__}.kind={getattr(cls, 'kind', None)!r}: expected {name!r}")
+    if name in KINDS:
+        raise SourceError(f"{name!r} is a kind already: choose another name")
+    return cls

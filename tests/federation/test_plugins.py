@@ -1,0 +1,71 @@
+"""Plug-ins over several sites: states travel, code does not."""
+
+from dataclasses import replace
+
+from plugin_sources import TOTAL, plugin_request, touchy
+from pure_engine import create, tuples
+from sites import SITES, Sites
+
+from sde.federation.frames import CONTRIBUTION
+from sde.federation.peers import Peers
+
+DATA = {
+    site: tuples("d", [(f"{site}{i}", {"v": i + 10 * n}) for i in range(40)])
+    for n, site in enumerate(SITES)
+}
+SUMS = {site: sum(row["values"]["v"] for row in rows) for site, rows in DATA.items()}
+
+
+def with_plugin(**sources):
+    sites = Sites()
+    for site in SITES:
+        sites[site].run([plugin_request("total", sources.get(site, TOTAL))])
+        (reply,) = sites[site].settle()
+        assert reply["status"] == "ok", reply
+    made = create("u", kind="total", key=None, value="v")
+    assert sites.ask(**made, sites="*")["status"] == "ok"
+    for site in SITES:
+        sites[site].run([], DATA[site])
+    return sites
+
+
+def ask(sites, **fields):
+    return sites.ask(op="estimate", uid="u", query={}, sites="*", **fields)
+
+
+def test_sites_that_have_the_same_plug_in_answer_together():
+    for source in (TOTAL, touchy("raises").replace('"raises"', '"total"')):
+        reply = ask(with_plugin(**dict.fromkeys(SITES, source)))
+        assert (reply["value"], reply["complete"]) == (sum(SUMS.values()), True)
+
+
+def test_a_site_with_another_source_under_that_name_is_left_out():
+    reply = ask(with_plugin(c=TOTAL.replace("The sum of", "The total of")))
+    assert reply["value"] == SUMS["a"] + SUMS["b"]
+    assert "another plug-in" in reply["missing"]["c"]
+
+
+def test_no_site_takes_code_from_another(monkeypatch):
+    sites = with_plugin()
+    packed = sites["b"].shard(0).registry.shelf.packed("total@1")
+    packed["version"]["source"] = "raise SystemExit('evil')"
+    packed["version"]["sha256"] = "0" * 64
+    real, evil = Peers.seal, []
+
+    def seal(self, frame_kind, to, content):
+        if self.site == "b" and frame_kind == CONTRIBUTION:
+            content = replace(content, head={**content.head, "plugin": packed})
+            evil.append(to)
+        return real(self, frame_kind, to, content)
+
+    monkeypatch.setattr(Peers, "seal", seal)
+    reply = ask(sites)
+    assert evil
+    assert (reply["value"], reply["complete"]) == (sum(SUMS.values()), True)
+
+
+def test_a_watch_of_a_plug_in_over_sites_is_refused_with_the_reason():
+    sites = with_plugin()
+    reply = sites.ask(op="watch", uid="u", query={}, every="1s", sites="*")
+    assert reply["status"] == "error"
+    assert "not watched" in reply["message"]

@@ -1,0 +1,222 @@
+"""Plug-ins on the running engine: added, used, restarted, misbehaving, while others go on."""
+
+import base64
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from integration.test_readme import block, run
+from plugin_sources import TOTAL, WAYS, plugin_request, touchy
+
+from clients import Client, Refused
+from clients.engine_process import EngineProcess
+from sde.messages.plugins import signed_bytes
+from synopses import CountMin, Items
+from synopses.examples import geofence
+
+pytestmark = pytest.mark.integration
+
+AUTHOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
+EXAMPLES = Path(geofence.__file__).parent
+STREAMS = [f"s{i}" for i in range(5)]
+START = 1_700_000_000_000
+
+
+def public(key):
+    return base64.b64encode(key.public_key().public_bytes_raw()).decode()
+
+
+def signed(name, source, key=AUTHOR):
+    request = plugin_request(name, source)
+    del request["id"], request["op"]
+    signature = base64.b64encode(key.sign(signed_bytes(name, request["sha256"]))).decode()
+    return request | {"key": public(key), "signature": signature}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the engine runs, and where its user made a key as the README says."""
+    folder = tmp_path_factory.mktemp("plugins")
+    made = run(folder, *block("", "sde plugin keygen").splitlines()[-1].partition("#")[0].split())
+    assert made.returncode == 0, made.stderr
+    own_key = made.stdout.split()[0]
+    (folder / "sde.toml").write_text(
+        f"""
+        plugin_keys = ["{public(AUTHOR)}", "{own_key}"]
+        [limits]
+        plugin_seconds = 5
+        plugin_bytes = {256 << 20}
+        """
+    )
+    return folder
+
+
+def serve(folder):
+    return EngineProcess(folder / "sde-data", "--config", str(folder / "sde.toml"))
+
+
+@pytest.fixture(scope="module")
+def engine(folder):
+    with serve(folder) as process:
+        yield process
+
+
+@pytest.fixture
+def sde(engine):
+    with Client(engine.bootstrap_servers, timeout=120) as client:
+        yield client
+
+
+def plug_in(sde, name, source, key=AUTHOR):
+    return sde.submit("plugin", **signed(name, source, key)).result()["value"]
+
+
+def send(sde, dataset, numbers):
+    for i, number in enumerate(numbers):
+        sde.send(
+            dataset, STREAMS[i % 5], {"k": i % 11, "v": number, "t": 1_700_000_000_000 + 10 * i}
+        )
+    sde.flush()
+
+
+def reaches(sde, uid, count):
+    """Wait until so many tuples came to a synopsis."""
+    deadline = time.monotonic() + 120
+    while (seen := sde.describe(uid).tuples) < count:
+        assert time.monotonic() < deadline, f"{seen} of {count} tuples"
+
+
+def test_a_plug_in_is_added_used_over_shards_windows_and_watches_and_unplugged(sde):
+    told = plug_in(sde, "total", TOTAL)
+    assert (told["kind"], told["state"], told["key"]) == ("total@1", "active", public(AUTHOR))
+    numbers = list(range(1_000))
+    whole = sde.create("total", dataset="used", value="v", uid="whole")
+    each = sde.create("total", dataset="used", value="v", uid="each", scope="stream", factor=2)
+    window = {"type": "tumbling", "size": "1s", "time": "t", "keep": "1m", "lateness": "1m"}
+    windowed = sde.create("total", dataset="used", value="v", uid="windowed", window=window)
+    with sde.watch("whole", on="change") as answers:
+        send(sde, "used", numbers)
+        reaches(sde, "whole", len(numbers))
+        assert whole.estimate().value == sum(numbers)
+        for answer in answers:
+            if answer.value == sum(numbers):
+                break
+    assert each.estimate(stream="s3").value == 2 * sum(numbers[3::5])
+    end = START + 3_000
+    assert windowed.estimate(end=end).value == sum(numbers[200:300])
+    with pytest.raises(Refused, match="used by 3 synopses"):
+        sde.submit("unplug", name="total").result()
+
+
+def test_after_a_kill_the_plug_in_and_its_states_are_there(folder, engine):
+    with Client(engine.bootstrap_servers, timeout=120) as sde:
+        before = sde.submit("plugins").result()["value"]
+        value = sde.estimate("whole").value
+    engine.kill()
+    engine.start()
+    with Client(engine.bootstrap_servers, timeout=180) as sde:
+        assert sde.submit("plugins").result()["value"] == before
+        assert sde.estimate("whole").value == value
+        send(sde, "used", [1.0] * 100)
+        reaches(sde, "whole", 1_100)
+        assert sde.estimate("whole").value == value + 100
+        for uid in ("whole", "each", "windowed"):
+            sde.delete(uid)
+        assert sde.submit("unplug", name="total").result()["value"] == ["total@1"]
+
+
+def test_the_commands_of_the_readme_work_as_shown(folder, engine):
+    commands = block("", "sde plugin add").replace("synopses/examples", str(EXAMPLES))
+    shown = run(folder, "bash", "-euc", commands)
+    assert shown.returncode == 0, shown.stderr
+    assert "geofence@1 is active" in shown.stdout
+    entered = ["--ask", "entered", "polygon=[[23.5,37.9],[23.7,37.9],[23.7,38.0],[23.5,38.0]]"]
+    answer = json.loads(run(folder, "sde", "estimate", "fleet", *entered, "--json").stdout)
+    (ship,) = answer["value"]
+    assert (ship["key"], ship["x"], ship["before"]["x"]) == ("Aura", 23.62, 23.4)
+
+
+@pytest.mark.parametrize("name", ["unsigned", "strange", "tampered"])
+def test_what_nobody_trusted_signed_is_refused(sde, name, engine):
+    source = TOTAL.replace('"total"', f'"{name}"')
+    request = signed(name, source, STRANGER if name == "strange" else AUTHOR)
+    if name == "unsigned":
+        del request["key"], request["signature"]
+    elif name == "tampered":
+        request["source"] = source.replace("self.factor", "0")
+    with pytest.raises(Refused) as refused:
+        sde.submit("plugin", **request).result()
+    assert refused.value.code == "untrusted"
+
+
+def test_a_class_that_breaks_a_law_is_refused_with_its_name(sde):
+    wrong = TOTAL.replace("linear = True", "linear = True\n    idempotent = True")
+    with pytest.raises(Refused, match="adding_twice_is_adding_once") as refused:
+        plug_in(sde, "total", wrong)
+    assert refused.value.code == "broken_law"
+
+
+def test_the_log_tells_every_decision(folder):
+    said = (folder / "sde-data" / "logs" / "plugins.log").read_text()
+    for name, word in (("total", "admitted"), ("strange", "refused"), ("tampered", "refused")):
+        assert any(name in line and word in line for line in said.splitlines()), name
+
+
+def quarantined(sde, uid):
+    """All shards learn of it in the batch after the one that met it."""
+    deadline = time.monotonic() + 60
+    while (described := sde.submit("describe", uid=uid).result()["value"]).get("state") is None:
+        assert time.monotonic() < deadline, f"{uid} is not quarantined"
+    assert described["state"] == "quarantined"
+    return described
+
+
+def test_misbehaving_plug_ins_are_quarantined_while_a_count_min_on_the_stream_stays_exact(sde):
+    ways = [way for way in WAYS if way != "silent"]
+    for way in ways:
+        plug_in(sde, way, touchy(way))
+        sde.create(way, dataset="shared", value="v", uid=f"u-{way}")
+    sde.create("count_min", dataset="shared", key="k", uid="steady")
+    numbers = [*range(50)] * 20
+    send(sde, "shared", numbers)
+    reaches(sde, "steady", len(numbers))
+    for way in ways:
+        assert sde.estimate(f"u-{way}").value == sum(numbers), way
+    send(sde, "shared", [77] * 5)
+    send(sde, "shared", numbers)
+    reaches(sde, "steady", 2 * len(numbers) + 5)
+    for way in ways:
+        described = quarantined(sde, f"u-{way}")
+        assert WAYS[way][3] in described["reason"]
+        with pytest.raises(Refused) as refused:
+            sde.estimate(f"u-{way}")
+        assert refused.value.code == "quarantined"
+    listed = {one["name"]: one["state"] for one in sde.submit("plugins").result()["value"]}
+    assert {listed[way] for way in ways} == {"quarantined"}
+    exact = CountMin()
+    exact.add(Items.of([i % 11 for n in (1_000, 5, 1_000) for i in range(n)]))
+    assert sde.export("steady") == exact.to_bytes()
+
+
+def test_with_the_engine_end_the_processes_of_its_plug_ins(engine):
+    hosts = running_hosts()
+    assert hosts
+    assert engine.stop() == 0
+    deadline = time.monotonic() + 30
+    while hosts & running_hosts():
+        assert time.monotonic() < deadline, "processes of plug-ins outlive their engine"
+        time.sleep(0.1)
+
+
+def running_hosts():
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if b"sde.plugins.host" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
+    return found
