@@ -25,7 +25,7 @@ def main() -> int:
         print(", ".join(": ".join(pair) for pair in _named(drifted[-1])), flush=True)
     asked = adhoc.run(options.seconds)
     print(
-        f"{asked.tuples:,} tuples: {asked.raw:,} bytes; {asked.questions} questions:"
+        f"tuples: {asked.raw:,} bytes; {asked.questions} questions over them:"
         f" {asked.bytes:,} bytes",
         flush=True,
     )

@@ -33,11 +33,10 @@ _PATIENCE = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    seconds: float
-    tuples: int  # at the sites that were not asked
+    turns: int  # of questions, one every ten seconds
     questions: int
     bytes: int  # between the sites
-    raw: int  # bytes of those tuples
+    raw: int  # bytes of the tuples that the sites that were not asked get in that many turns
     wrong: int  # answers that were incomplete, or not about every tuple when all had come
 
 
@@ -76,21 +75,20 @@ def _measure(sites: dict[str, FederatedSite], clients: dict[str, Client], second
     for load in loads:
         load.start()
     questions = wrong = 0
-    for turn in itertools.count(1):
+    turns = max(1, seconds // EVERY)
+    for turn in range(1, turns + 1):
         time.sleep(max(0.0, began + turn * EVERY - time.monotonic()))
-        for uid, query in _QUESTIONS:
-            questions += 1
-            wrong += bool(here.estimate(uid, **query, **over).missing)
-        if turn * EVERY >= seconds:
-            break
+        pending = [here.submit_estimate(uid, **query, **over) for uid, query in _QUESTIONS]
+        questions += len(pending)
+        wrong += sum(bool(one.result().missing) for one in pending)
     ended.set()
     for load in loads:
         load.join()
-    lasted = time.monotonic() - began
     travelled = _sent(sites) - before
     wrong += _check(here, clients, sent, keys, over)
-    away = sum(count for name, count in sent.items() if name != NAMES[0])
-    return Asked(lasted, away, questions, travelled, away * BYTES, wrong)
+    # Counted by the pace, not by what was sent: a busy machine takes longer for a turn.
+    away = sum(len(range(number, STREAMS, len(NAMES))) for number in range(1, len(NAMES)))
+    return Asked(turns, questions, travelled, turns * EVERY * away * BYTES, wrong)
 
 
 _SYNOPSES: list[tuple[str, str, dict[str, Any]]] = [

@@ -59,10 +59,10 @@ def write(
     lines = ["# What travels between sites", "", "Made by `python -m bench.federation`.", ""]
     if asked is not None:
         lines += [
-            f"Three running engines, 5000 streams over them, {asked.tuples:,} tuples in "
-            f"{asked.seconds:.0f} s at the two that were not asked: {asked.raw:,} bytes as tuples, "
-            f"{asked.bytes:,} bytes for {asked.questions} questions (four every 10 s: count_min, "
-            "hyperloglog, quantiles, ams).",
+            "Three running engines, 5000 streams over them, a tuple of each a second, "
+            f"{asked.turns} times 10 s: {asked.raw:,} bytes are the tuples of the two sites that "
+            f"were not asked, {asked.bytes:,} bytes went between the sites for {asked.questions} "
+            "questions (four every 10 s: count_min, hyperloglog, quantiles, ams).",
             "",
         ]
     if drifted:

@@ -4,7 +4,7 @@ from bench.federation.adhoc import Asked
 from bench.federation.drifting import Drifted, run
 from bench.federation.report import goals, write
 
-ASKED = Asked(60.0, 1000, 24, 900, 114_000, 0)
+ASKED = Asked(6, 24, 900, 114_000, 0)
 
 
 def drifted(share, size, violations=0):

@@ -42,7 +42,9 @@ def total(engine, stream=None, uid="u"):
 
 
 def arrays(engine):
-    return [name for store in engine.stores for name, _ in store.arrays() if "registry" not in name]
+    """What synopses hold: arrays beside those of the engine's own files."""
+    names = [name for store in engine.stores for name, _ in store.arrays()]
+    return [name for name in names if not name.endswith(".sizes")]
 
 
 # -- ttl ------------------------------------------------------------------------------------------
