@@ -9,26 +9,26 @@ with Client("localhost:9092") as sde:
 
 from __future__ import annotations
 
-import base64
 import os
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
+from clients.answers import Answer, Description, SiteInfo
 from clients.connection import Connection
-from clients.fields import Sites, Uid, over, question_fields, text
-from clients.handle import ExportFormat, SynopsisHandle
+from clients.fields import Sites, Uid, nothing, over, question_fields, text
+from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
 from clients.pending import Pending
 from clients.plugin_requests import PluginRequests
 from clients.sender import Sender
+from clients.state_requests import StateRequests
 from clients.times import Duration, Moment, duration, span_of, window_of
 from clients.transport import Message, Transport
 from clients.watch import Watch
 
 
-class Client(Sender, PluginRequests):
+class Client(Sender, StateRequests, PluginRequests):
     """Requests to an engine and tuples for it. May be used by several threads.
 
     `engine` is the address of its Kafka, or a transport. A request waits `timeout` seconds for
@@ -135,7 +135,7 @@ class Client(Sender, PluginRequests):
         self, uid: Uid, /, *, sites: Sites | None = None, deadline: Duration | None = None
     ) -> None:
         fields = {"uid": text(uid), **over(sites, deadline)}
-        self._connection.submit("delete", fields, _nothing).result()
+        self._connection.submit("delete", fields, nothing).result()
 
     def describe(self, uid: Uid, /) -> Description:
         def read(reply: Message) -> Description:
@@ -297,7 +297,7 @@ class Client(Sender, PluginRequests):
 
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""
-        self._connection.submit("unwatch", {"watch": watch_id}, _nothing).result()
+        self._connection.submit("unwatch", {"watch": watch_id}, nothing).result()
 
     def sites(self) -> tuple[SiteInfo, ...]:
         """The sites the engine knows, itself among them, and whether they answer (3 s)."""
@@ -306,84 +306,6 @@ class Client(Sender, PluginRequests):
             return tuple(SiteInfo.of(each) for each in reply["value"])
 
         return self._connection.submit("sites", {}, read).result()
-
-    # -- states and their versions ------------------------------------------------------------
-
-    def export(
-        self,
-        uid: Uid,
-        /,
-        *,
-        stream: str | None = None,
-        format: ExportFormat = "native",
-        end: Moment | None = None,
-        span: tuple[Moment, Moment] | None = None,
-    ) -> bytes:
-        """The state of a synopsis: `synopses` reads the native form, Apache DataSketches its own.
-
-        `stream` names the one meant where a synopsis has a summary for each; `end` and `span`
-        are those of `estimate`.
-        """
-        fields: Message = {
-            "uid": text(uid),
-            "stream": stream,
-            "format": format,
-            **span_of(end, span),
-        }
-        return self._connection.submit(
-            "export", fields, lambda reply: base64.b64decode(reply["value"])
-        ).result()
-
-    def import_state(
-        self,
-        uid: Uid,
-        /,
-        state: bytes,
-        *,
-        stream: str | None = None,
-        replace: bool = False,
-        tuples: int = 0,
-    ) -> None:
-        """Merge a native state into a synopsis, or `replace` what it holds by it.
-
-        `tuples` is how many the state stands for, where that should be counted.
-        """
-        fields: Message = {
-            "uid": text(uid),
-            "state": base64.b64encode(state).decode(),
-            "stream": stream,
-            "mode": "replace" if replace else "merge",
-            "tuples": tuples or None,
-        }
-        self._connection.submit("import", fields, _nothing).result()
-
-    def snapshot(self, uid: Uid, /, version: str | None = None) -> str:
-        """Keep a version of a synopsis outside the engine; its name, made up if none is given."""
-        fields: Message = {"uid": text(uid), "version": version}
-        return self._connection.submit(
-            "snapshot", fields, lambda reply: str(reply["value"])
-        ).result()
-
-    def restore(
-        self, uid: Uid, /, version: str | None = None, *, as_uid: Uid | None = None
-    ) -> SynopsisHandle:
-        """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
-        fields: Message = {
-            "uid": text(uid),
-            "version": version,
-            "as": None if as_uid is None else text(as_uid),
-        }
-        restored = self.synopsis(uid if as_uid is None else as_uid)
-        return self._connection.submit("restore", fields, lambda reply: restored).result()
-
-    def snapshots(self, uid: Uid | None = None) -> tuple[SnapshotInfo, ...]:
-        """The versions that are kept, of one synopsis or of all, the oldest first."""
-
-        def read(reply: Message) -> tuple[SnapshotInfo, ...]:
-            return tuple(SnapshotInfo.of(each) for each in reply["value"])
-
-        fields: Message = {"uid": None if uid is None else text(uid)}
-        return self._connection.submit("snapshots", fields, read).result()
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -399,7 +321,3 @@ class Client(Sender, PluginRequests):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _nothing(reply: Message) -> None:
-    pass

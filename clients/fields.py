@@ -34,3 +34,7 @@ def question_fields(
         "query": query if question is None else {"type": question, **query},
         "stream": stream,
     }
+
+
+def nothing(reply: Message) -> None:
+    """What is read from a reply that only acknowledges."""
