@@ -299,13 +299,14 @@ class Client(Sender, StateRequests, PluginRequests):
         """End a watch, whoever began it."""
         self._connection.submit("unwatch", {"watch": watch_id}, _nothing).result()
 
-    def sites(self) -> tuple[SiteInfo, ...]:
-        """The sites the engine knows, itself among them, and whether they answer (3 s)."""
+    def sites(self, *, deadline: Duration | None = None) -> tuple[SiteInfo, ...]:
+        """The sites the engine knows, itself among them, and whether they answer in time ("3s")."""
 
         def read(reply: Message) -> tuple[SiteInfo, ...]:
             return tuple(SiteInfo.of(each) for each in reply["value"])
 
-        return self._connection.submit("sites", {}, read).result()
+        fields: Message = {"deadline": duration(deadline)}
+        return self._connection.submit("sites", fields, read).result()
 
     # -- the end ------------------------------------------------------------------------------
 

@@ -41,15 +41,16 @@ def tell_missing(answer: Answer) -> None:
 
 
 @click.command()
+@click.option("--deadline", metavar="DURATION", help="How long they have to answer (3s).")
 @connected
-def sites(session: Session) -> None:
+def sites(session: Session, deadline: str | None) -> None:
     """List the sites the engine knows, whether they answer, and what went to and from them.
 
     \b
     sde sites
     """
     with session.client() as client:
-        found = client.sites()
+        found = client.sites(deadline=deadline)
     if session.as_json:
         print_json([each.raw for each in found])
         return

@@ -60,18 +60,17 @@ def split(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The plain request, and what makes it one of several sites (None: nothing does)."""
     fields = Fields(message)
-    if message.get("op") == "sites":
-        return message, Asked(place, peers.sites, _PING).as_json()
-    if not fields.has("sites"):
+    ping = message.get("op") == "sites"
+    if not ping and not fields.has("sites"):
         return message, None
-    if message.get("op") not in OPS:
+    if not ping and message.get("op") not in OPS:
         fields.refuse("sites", f"no sites with this op; only with {', '.join(OPS)}")
-    deadline = fields.duration("deadline", default=_DEADLINE)
+    deadline = fields.duration("deadline", default=_PING if ping else _DEADLINE)
     if deadline > _LONGEST_DEADLINE:
         fields.refuse("deadline", "at most 60s")
     plain = {name: value for name, value in message.items() if name not in _OWN_FIELDS}
     plain.setdefault("id", place)
-    sites = _sites(fields, peers)
+    sites = peers.sites if ping else _sites(fields, peers)
     return plain, Asked(place, sites, deadline, own=peers.site in sites).as_json()
 
 

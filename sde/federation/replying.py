@@ -118,7 +118,7 @@ def _acknowledged(came: Came, here: str, may_lack: bool) -> dict[str, Any]:
 
 
 def _told_of_sites(partial: Partial, came: Came, asked: Asked, here: str) -> list[dict[str, Any]]:
-    traffic = partial.head["traffic"]
+    traffic = {name: held for name, held in partial.head["traffic"].items() if name != here}
     told = [
         {"site": site, "here": site == here, "answers": site in came.sites, **traffic.get(site, {})}
         for site in asked.sites

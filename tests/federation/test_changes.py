@@ -106,6 +106,7 @@ def test_sites_tells_who_answers_and_what_went_between():
     for sender, to, frame in sites.frames:
         sizes[sender, to] = sizes.get((sender, to), 0) + len(frame)
     assert told["b"]["received"] == sizes["b", "a"]
+    assert "received" not in told["a"]
     assert told["b"]["sent"] == sizes["a", "b"]
 
 
