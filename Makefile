@@ -61,6 +61,7 @@ bench: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.throughput
 	$(BIN)/python -m bench.latency
 	$(BIN)/python -m bench.correlation
+	$(BIN)/python -m bench.plugins
 	$(BIN)/python -m bench.federation
 
 bench-quick: $(DEV_READY) jars $(KERNELS_READY)

@@ -6,28 +6,15 @@ A change appends; when the file has grown far beyond what it says it is written 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
 
 import numpy as np
 import orjson
 
+from sde.facts import Fact, Factual
 from sde.store import Store
 
-Fact = list[Any]
 _REWRITTEN, _DENSE = 0, 1  # how often the file was written anew, and its bytes then
 _SMALLEST = 256 << 10  # bytes a file may have however little it says
-
-
-class Factual(Protocol):
-    """What rests as facts: applying them in their order makes it again."""
-
-    def apply(self, fact: Fact) -> None: ...
-
-    def take_news(self) -> list[Fact]:
-        """The facts since the last call."""
-
-    def facts(self) -> Iterable[Fact]:
-        """Facts that make this out of an empty one."""
 
 
 class FactFile:

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from sde.definitions import complete
+from sde.facts import Fact, Factual
 from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
 from sde.messages.loop import Reached
@@ -24,8 +25,6 @@ from sde.plugins.shelf import Shelf
 from sde.watches import Watches
 from sde.windows.watermarks import Watermarks
 from synopses import Synopsis
-
-Fact = list[Any]
 
 
 @dataclass(slots=True)
@@ -60,8 +59,9 @@ class Instance:
         return self.definition.window is not None and self.cls.mergeable
 
 
-class Registry:
+class Registry(Factual):
     def __init__(self, limits: StateLimits, shards: int = 1) -> None:
+        super().__init__()
         self._limits, self._shards = limits, shards
         self._came: dict[int, Instance] = {}
         self._went: list[Instance] = []
@@ -79,22 +79,8 @@ class Registry:
         self._versions: dict[str, int] = {}  # snapshots taken, by uid
         self._memory: dict[str, int] = {}  # bytes of one synopsis, by bank
         self._promised: dict[str, int] = defaultdict(int)  # bytes, by data set
-        self._news: list[Fact] = []
 
     # -- facts ----------------------------------------------------------------------------------
-
-    def apply(self, fact: Fact) -> None:
-        """Do what a fact says; whatever it leads to follows from it and what was before."""
-        getattr(self, f"_on_{fact[0]}")(*fact[1:])
-
-    def _change(self, *fact: Any) -> None:
-        self.apply(list(fact))
-        self._news.append(list(fact))
-
-    def take_news(self) -> list[Fact]:
-        """The facts since the last call."""
-        news, self._news = self._news, []
-        return news
 
     def take_changes(self) -> tuple[list[Instance], list[Instance]]:
         """The instances that came and those that went since the last call."""

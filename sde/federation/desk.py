@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sde.fact_file import Fact
+from sde.facts import Fact, Factual
 from sde.federation.asked import Asked, asked_of
 
 
@@ -48,25 +48,14 @@ class Traffic:
     refused: int = 0  # frames that were not from it, or damaged
 
 
-class Desk:
+class Desk(Factual):
     def __init__(self) -> None:
+        super().__init__()
         self._waiting: dict[str, Waiting] = {}
         self.traffic: dict[str, Traffic] = {}
-        self._news: list[Fact] = []
         self.done: list[Waiting] = []  # to be answered; emptied by who answers
 
     # -- facts ------------------------------------------------------------------------------------
-
-    def apply(self, fact: Fact) -> None:
-        getattr(self, f"_on_{fact[0]}")(*fact[1:])
-
-    def _change(self, *fact: Any) -> None:
-        self.apply(list(fact))
-        self._news.append(list(fact))
-
-    def take_news(self) -> list[Fact]:
-        news, self._news = self._news, []
-        return news
 
     def facts(self) -> Iterator[Fact]:
         for site, traffic in self.traffic.items():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sde.fact_file import Fact
+from sde.facts import Fact, Factual
 from sde.federation.desk import Contribution
 from synopses import KINDS
 
@@ -38,24 +38,13 @@ class Account:
     norm: float | None = None  # bound of the norm that sites measure their drift against
 
 
-class Ledger:
+class Ledger(Factual):
     def __init__(self) -> None:
+        super().__init__()
         self._accounts: dict[str, Account] = {}
-        self._news: list[Fact] = []
         self.orphans: list[dict[str, str]] = []  # watches of others that none here knows
 
     # -- facts ------------------------------------------------------------------------------------
-
-    def apply(self, fact: Fact) -> None:
-        getattr(self, f"_on_{fact[0]}")(*fact[1:])
-
-    def _change(self, *fact: Any) -> None:
-        self.apply(list(fact))
-        self._news.append(list(fact))
-
-    def take_news(self) -> list[Fact]:
-        news, self._news = self._news, []
-        return news
 
     def facts(self) -> Iterator[Fact]:
         for key, account in self._accounts.items():
