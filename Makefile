@@ -39,7 +39,7 @@ check: $(DEV_READY)
 	$(BIN)/lint-imports
 
 test: check jars $(KERNELS_READY)
-	$(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 demo: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde demo

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from service.broker import EmbeddedBroker
 
@@ -16,16 +18,26 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Engines one at a time and from the start, while another process does the other files.
+_ENGINES = "tests/integration/"
+
+
+class EnginesTogether(LoadFileScheduling):
+    """A process takes whole files, and one of them all files with engines.
 
     Two engines on few cores make each other so slow that a patient user would give up.
     """
-    for item in items:
-        of_engines = "integration" in item.path.parts
-        item.add_marker(pytest.mark.xdist_group("engines" if of_engines else item.path.stem))
-    items.sort(key=lambda item: "integration" not in item.path.parts)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _ENGINES if nodeid.startswith(_ENGINES) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> EnginesTogether:
+    return EnginesTogether(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Engines take longest: they come first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_ENGINES))
 
 
 @pytest.fixture(scope="session")
