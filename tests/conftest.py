@@ -18,17 +18,19 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
-_ENGINES = "tests/integration/"
+_WITH_SPARK = ("tests/integration/", "tests/service/")
 
 
 class EnginesTogether(LoadFileScheduling):
-    """A process takes whole files, and one of them all files with engines.
+    """A process takes whole files, and one of them all files with Spark or engines.
 
     Two engines on few cores make each other so slow that a patient user would give up.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return _ENGINES if nodeid.startswith(_ENGINES) else super()._split_scope(nodeid)
+        if nodeid.startswith(_WITH_SPARK):
+            return "with Spark"
+        return super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> EnginesTogether:
@@ -37,7 +39,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Engines
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Engines take longest: they come first."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_ENGINES))
+    items.sort(key=lambda item: not item.nodeid.startswith(_WITH_SPARK))
 
 
 @pytest.fixture(scope="session")

@@ -67,7 +67,7 @@ class PluginProcess:
         parts: Sequence[bytes] = (),
         seconds: float | None = None,
     ) -> Reply:
-        """The reply to a call; the arrays come back changed in `self.arrays`."""
+        """The reply to a call; `views` then has the arrays as it left them."""
         limit = self._seconds if seconds is None else seconds
         self._last_used = time.monotonic()
         deadline = self._last_used + limit
