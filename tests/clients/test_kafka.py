@@ -98,7 +98,7 @@ def engine(broker, topics) -> Iterator[CannedEngine]:
 
 @pytest.fixture
 def sde(broker, topics) -> Iterator[Client]:
-    with Client(KafkaTransport(broker.bootstrap_servers, topics=topics), timeout=20) as client:
+    with Client(KafkaTransport(broker.bootstrap_servers, topics=topics), timeout=120) as client:
         yield client
 
 
@@ -140,7 +140,7 @@ def test_five_thousand_requests_are_in_flight_at_once(sde, engine) -> None:
 
 def test_the_answers_of_a_watch_are_read_as_they_come(broker, topics, sde, engine) -> None:
     engine.reply = lambda request: {}
-    with sde.watch("u", every="1s", timeout=20) as watch:
+    with sde.watch("u", every="1s", timeout=120) as watch:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         for number in (1, 1, 2, 2, 3):
             told = {"request": watch.id, "op": "watch", "status": "ok", "number": number}
@@ -153,7 +153,7 @@ def test_the_answers_of_a_watch_are_read_as_they_come(broker, topics, sde, engin
 def test_answers_from_before_the_connection_are_not_read(broker, topics, sde, engine) -> None:
     sde.submit("list", id="same").result()
     engine.reply = lambda request: {"value": "new"}
-    with Client(KafkaTransport(broker.bootstrap_servers, topics=topics), timeout=20) as second:
+    with Client(KafkaTransport(broker.bootstrap_servers, topics=topics), timeout=120) as second:
         assert second.submit("list", id="same").result()["value"] == "new"
 
 

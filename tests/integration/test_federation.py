@@ -188,14 +188,14 @@ def test_a_site_killed_during_a_question_is_left_out_at_the_deadline_and_in_agai
     sites, filled
 ):
     engine = sites[C].engine
-    pending = filled[A].submit_estimate("counts", "total", sites="*", deadline="10s")
+    pending = filled[A].submit_estimate("counts", "total", sites="*", deadline="15s")
     engine.kill()
     answer = pending.result()
     if answer.missing:  # it may have answered just before
-        assert answer.missing == {C: "no answer within 10s"}
+        assert answer.missing == {C: "no answer within 15s"}
         assert answer.value == 2 * EACH
-    answer = filled[A].estimate("counts", "total", sites="*", deadline="5s")
-    assert answer.missing == {C: "no answer within 5s"}
+    answer = filled[A].estimate("counts", "total", sites="*", deadline="15s")
+    assert answer.missing == {C: "no answer within 15s"}
     assert (answer.value, answer.raw["complete"]) == (2 * EACH, False)
     engine.start()
     answer = complete(filled[A])
@@ -208,7 +208,7 @@ def test_a_cut_of_the_line_leaves_a_site_out_until_it_is_mended_and_nothing_coun
     for link in links.values():
         link.cut.set()
     began = time.monotonic()
-    answer = filled[A].estimate("counts", "total", sites="*", deadline="5s")
+    answer = filled[A].estimate("counts", "total", sites="*", deadline="15s")
     assert (answer.value, list(answer.missing)) == (2 * EACH, [C])
     with_local_work = filled[A].estimate("counts", "total")
     assert with_local_work.value == EACH

@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
         f"""
         plugin_keys = ["{public(AUTHOR)}", "{own_key}"]
         [limits]
-        plugin_seconds = 5
+        plugin_seconds = 20
         plugin_bytes = {256 << 20}
         """
     )
@@ -169,7 +169,7 @@ def test_the_log_tells_every_decision(folder):
 
 def quarantined(sde, uid):
     """All shards learn of it in the batch after the one that met it."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while (described := sde.submit("describe", uid=uid).result()["value"]).get("state") is None:
         assert time.monotonic() < deadline, f"{uid} is not quarantined"
     assert described["state"] == "quarantined"

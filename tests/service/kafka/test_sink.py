@@ -64,7 +64,7 @@ def replies(settings, topic, gather):
 
 def in_another_process(code, options, batch, rows):
     command = [sys.executable, "-c", code, options.to_json(), str(batch), json.dumps(rows)]
-    subprocess.run(command, check=True, cwd=ROOT, timeout=60)
+    subprocess.run(command, check=True, cwd=ROOT, timeout=300)
 
 
 def writer_of(options):
