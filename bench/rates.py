@@ -59,6 +59,11 @@ def _at(marks: Sequence[Mark], seconds: float) -> float:
     return float(np.interp(seconds, times, tuples))
 
 
+def whole_rate(marks: Sequence[Mark]) -> float:
+    """Tuples a second from the beginning of the first batch to the end of the last."""
+    return marks[-1].tuples / (marks[-1].seconds - marks[0].seconds)
+
+
 def batch_rate(marks: Sequence[Mark]) -> float:
     """Tuples a second of an engine that works in batches.
 

@@ -20,14 +20,21 @@ class ProgressLog:
         self.caught_up = False  # when the last batch ended nothing was left to be read
 
     def follow(self, query: StreamingQuery) -> None:
-        new = [p for p in query.recentProgress if p["batchId"] > self._last]
-        if not new:
+        recent = query.recentProgress
+        if not recent:
             return
+        new = [p for p in recent if _ran(p) and p["batchId"] > self._last]
         with self._path.open("a") as file:
             for progress in new:
                 file.write(json.dumps(_line(progress)) + "\n")
-        self._last = new[-1]["batchId"]
-        self.caught_up = all(_is_read(source) for source in new[-1]["sources"])
+        if new:
+            self._last = new[-1]["batchId"]
+        self.caught_up = all(_is_read(source) for source in recent[-1]["sources"])
+
+
+def _ran(progress: Any) -> bool:
+    """While nothing comes Spark reports now and then, under the number of the batch to come."""
+    return "addBatch" in progress["durationMs"]
 
 
 def _is_read(source: Any) -> bool:

@@ -40,7 +40,10 @@ def start_spark(settings: Settings) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     logs = settings.data_dir.absolute() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    java_options = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()} -Dsde.logs={logs}"
+    # Rows are arrays of megabytes: G1 keeps such apart and marks the heap again and again for them.
+    java_options = (
+        f"-XX:+UseParallelGC -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()} -Dsde.logs={logs}"
+    )
     options = {
         "spark.driver.memory": settings.memory,
         "spark.driver.extraJavaOptions": java_options,
@@ -56,6 +59,12 @@ def start_spark(settings: Settings) -> SparkSession:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are fat
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
+        # Blocks are small for what they hold, and have a checksum of their own.
+        "spark.shuffle.compress": "false",
+        "spark.shuffle.checksum.enabled": "false",
+        "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+        "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.daemon.module": "service.python_daemon",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",

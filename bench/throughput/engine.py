@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from bench.batches import Batch
-from bench.rates import Mark, batch_rate
+from bench.rates import Mark, whole_rate
 from bench.serving import Serving
 from bench.throughput import cases
 from bench.throughput.cases import Case
@@ -24,7 +24,7 @@ def measure(
     with engine.client(topic) as sde:
         uids = cases.create(sde, case.synopses)
         loader.show()
-        rate = batch_rate(wait_until_read(engine, load))
+        rate = whole_rate(wait_until_read(engine, load))
         seen = sde.describe(uids[0])
         if seen.tuples != load.tuples:
             raise SystemExit(f"{case.name}: the engine counted {seen.tuples} of {load.tuples}")

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.serving import serving
+from bench.serving import Serving, serving
 from bench.throughput import engine, peers
 from bench.throughput.cases import Case
 from bench.throughput.peer_environment import PeersMissing, peer_python
@@ -73,17 +73,21 @@ class Bench:
         self._note(peer.name, peer.form, rate)
 
     def _measure_engine(self, cases: list[Case]) -> None:
-        """One engine for all cases: it is warm, as one that runs for weeks is."""
+        """One engine for all cases, warmed up by the first: one that runs for weeks is warm."""
         name = f"round-{self._round}"
         topics = {form: f"{name}-{form}" for form in FORMS}
         for topic in topics.values():
             make_topic(self._servers, topic)
         with serving(self._folder / name, self._servers, name, list(topics.values())) as running:
+            self._rate(running, cases[0], topics)
             for case in cases:
-                count, topic = self.count(case.form), topics[case.form]
-                rate = engine.measure(running, self._loader, case, topic, self._tuples, count)
+                rate = self._rate(running, case, topics)
                 self._note(f"{ENGINE}: {case.synopses}", case.form, rate)
         drop_topics(self._servers, list(topics.values()))
+
+    def _rate(self, running: Serving, case: Case, topics: dict[str, str]) -> float:
+        count, topic = self.count(case.form), topics[case.form]
+        return engine.measure(running, self._loader, case, topic, self._tuples, count)
 
     def skip(self, reason: str) -> None:
         if reason not in self.skipped:
