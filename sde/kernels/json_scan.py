@@ -4,6 +4,10 @@ It takes an object whose strings have no escapes and whose numbers fit 64 bits, 
 object inside it, under the name `values`. Whatever else a row is, good or bad, it is left to the
 reader of any JSON: what is taken here means the same there.
 
+Tuples of one producer are alike: the same text stands between their values. A row that was taken
+is learnt as such a shape, and rows of the same shape are read without looking for names; what does
+not fit is scanned.
+
 A value becomes an entry of four parts: the number of its field's name, its type, and two words:
 INTEGER (its value, 0), DECIMAL (the bits of its float64, 0), TEXT and LONG_DECIMAL (where it
 starts and ends in the buffer). `true` and `false` are texts. `null` is nothing.
@@ -20,8 +24,13 @@ NOTHING, INTEGER, DECIMAL, TEXT, LONG_DECIMAL, BAD = 0, 1, 2, 3, 4, 5
 # Numbers of the names that the caller has put into the dictionary beforehand.
 DATASET, DATASET_KEY, STREAM, STREAM_ID, TIME, VALUES, RESERVED = 0, 1, 2, 3, 4, 5, 6
 
+# What a value of a shape is, where it is not a field (that has its name's number).
+_DATASET_SPAN, _STREAM_SPAN, _TUPLE_TIME, _IGNORED = -1, -2, -3, -4
+_MOST_VALUES, _MOST_TEXT = 64, 2048  # of a shape
+_FIRST_PATIENCE = 8  # rows that may not fit before another shape is learnt; then twice as many
+
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE = 34, 92, 44, 58, 123, 125
-_MINUS, _PLUS, _POINT, _ZERO, _NINE = 45, 43, 46, 48, 57
+_MINUS, _PLUS, _POINT, _ZERO, _NINE, _E = 45, 43, 46, 48, 57, 101
 _TRUE, _FALSE, _NULL = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null"))
 _POWERS = np.array([10.0**i for i in range(23)])  # all of them exact
 _LARGEST_EXACT = np.uint64(2**53)
@@ -45,6 +54,17 @@ def _word(typing, buffer, at):
 
 
 @intrinsic
+def _byte(typing, buffer, at):
+    """buffer[at] as int64. No check, no wrapping round, which cost more than the look itself."""
+
+    def generate(context, builder, signature, args):
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        return builder.zext(builder.load(builder.gep(array.data, [args[1]])), ir.IntType(64))
+
+    return types.int64(buffer, types.int64), generate
+
+
+@intrinsic
 def _zero_bits_below(typing, word):
     """How many bits stand below the lowest one that is set."""
 
@@ -56,7 +76,12 @@ def _zero_bits_below(typing, word):
 
 @njit(inline="always")
 def _skip_blanks(buffer, p, end):
-    while p < end and (buffer[p] == 32 or buffer[p] == 10 or buffer[p] == 13 or buffer[p] == 9):
+    while p < end and (
+        _byte(buffer, p) == 32
+        or _byte(buffer, p) == 10
+        or _byte(buffer, p) == 13
+        or _byte(buffer, p) == 9
+    ):
         p += 1
     return p
 
@@ -64,15 +89,15 @@ def _skip_blanks(buffer, p, end):
 @njit(cache=True, nogil=True)
 def _is_utf8(buffer, p, end):
     while p < end:
-        lead = np.int64(buffer[p])
+        lead = _byte(buffer, p)
         more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
         if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
             return False
         code = lead & (0x3F >> more) if more else lead
         for i in range(1, more + 1):
-            if buffer[p + i] & 0xC0 != 0x80:
+            if _byte(buffer, p + i) & 0xC0 != 0x80:
                 return False
-            code = (code << 6) | np.int64(buffer[p + i] & 0x3F)
+            code = (code << 6) | np.int64(_byte(buffer, p + i) & 0x3F)
         # No long forms, no surrogates, nothing beyond Unicode.
         if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
             return False
@@ -100,65 +125,96 @@ def _string_end(buffer, start, end):
             p += _zero_bits_below(hits) >> 3
             break
         p += 8
-    while p < end and buffer[p] >= 32 and buffer[p] != _QUOTE and buffer[p] != _BACKSLASH:
-        seen |= np.uint64(buffer[p])
+    while (
+        p < end
+        and _byte(buffer, p) >= 32
+        and _byte(buffer, p) != _QUOTE
+        and _byte(buffer, p) != _BACKSLASH
+    ):
+        seen |= np.uint64(_byte(buffer, p))
         p += 1
-    if p >= end or buffer[p] != _QUOTE:
+    if p >= end or _byte(buffer, p) != _QUOTE:
         return -1
     return p if not seen & _HIGH_BITS or _is_utf8(buffer, start, p) else -1
 
 
 @njit(inline="always")
-def _is_digit(buffer, p, end):
-    return p < end and _ZERO <= buffer[p] <= _NINE
+def _eight_digits(word):
+    """Whether all eight bytes are digits."""
+    high, sixes = np.uint64(0xF0F0F0F0F0F0F0F0), np.uint64(0x0606060606060606)
+    threes = np.uint64(0x3030303030303030)
+    return word & high == threes and (word + sixes) & high == threes
+
+
+@njit(inline="always")
+def _number_of_eight(word):
+    """Eight digits, the first one lowest: neighbours are put together, then pairs, then fours."""
+    word -= np.uint64(0x3030303030303030)
+    word = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
+    word = (word * np.uint64(100) + (word >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+    return (word * np.uint64(10_000) + (word >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
+
+
+@njit(inline="always")
+def _digits(buffer, p, end, mantissa):
+    """(place after the digits that start here, the number they make behind those before)."""
+    while p + 8 <= end and _eight_digits(_word(buffer, p)):
+        mantissa = mantissa * np.uint64(100_000_000) + _number_of_eight(_word(buffer, p))
+        p += 8
+    while p < end:
+        digit = _byte(buffer, p) - _ZERO
+        if digit < 0 or digit > 9:
+            break
+        mantissa = mantissa * np.uint64(10) + np.uint64(digit)
+        p += 1
+    return p, mantissa
+
+
+@njit(cache=True, nogil=True)
+def _exponent(buffer, p, end):
+    """(place after the exponent, its value) behind an `e`; the place is -1 if there is none."""
+    down = p < end and _byte(buffer, p) == _MINUS
+    if p < end and (_byte(buffer, p) == _MINUS or _byte(buffer, p) == _PLUS):
+        p += 1
+    first = p
+    exponent = 0
+    while p < end and _ZERO <= _byte(buffer, p) <= _NINE:
+        exponent = min(exponent * 10 + _byte(buffer, p) - _ZERO, 10_000)
+        p += 1
+    return -1 if p == first else p, -exponent if down else exponent
 
 
 @njit(inline="always")
 def _number(buffer, start, end):
     """(type, place after it, integer, float) of the number that starts here."""
     p = start
-    negative = buffer[p] == _MINUS
+    negative = _byte(buffer, p) == _MINUS
     if negative:
         p += 1
     first = p
-    mantissa = np.uint64(0)
-    while _is_digit(buffer, p, end):
-        mantissa = mantissa * np.uint64(10) + np.uint64(buffer[p] - _ZERO)
-        p += 1
+    p, mantissa = _digits(buffer, p, end, np.uint64(0))
     digits = p - first
-    if digits == 0 or (digits > 1 and buffer[first] == _ZERO):
+    if digits == 0 or (digits > 1 and _byte(buffer, first) == _ZERO):
         return BAD, p, 0, 0.0
-    decimals = 0
-    exponent = 0
-    whole = True
-    if p < end and buffer[p] == _POINT:
-        whole = False
-        p += 1
-        point = p
-        while _is_digit(buffer, p, end):
-            mantissa = mantissa * np.uint64(10) + np.uint64(buffer[p] - _ZERO)
-            p += 1
-        decimals = p - point
-        if decimals == 0:
-            return BAD, p, 0, 0.0
-    if p < end and (buffer[p] | 32) == 101:
-        whole = False
-        p += 1
-        down = p < end and buffer[p] == _MINUS
-        if p < end and (buffer[p] == _MINUS or buffer[p] == _PLUS):
-            p += 1
-        if not _is_digit(buffer, p, end):
-            return BAD, p, 0, 0.0
-        while _is_digit(buffer, p, end):
-            exponent = min(exponent * 10 + np.int64(buffer[p] - _ZERO), 10_000)
-            p += 1
-        if down:
-            exponent = -exponent
-    if whole:
+    follows = _byte(buffer, p) if p < end else 0
+    if follows != _POINT and follows | 32 != _E:
         if digits > 19 or mantissa > _INT64_MAX:
             return BAD, p, 0, 0.0
         integer = np.int64(mantissa)
         return INTEGER, p, -integer if negative else integer, 0.0
+    decimals = 0
+    if follows == _POINT:
+        point = p + 1
+        p, mantissa = _digits(buffer, point, end, mantissa)
+        decimals = p - point
+        if decimals == 0:
+            return BAD, p, 0, 0.0
+        follows = _byte(buffer, p) if p < end else 0
+    exponent = 0
+    if follows | 32 == _E:
+        p, exponent = _exponent(buffer, p + 1, end)
+        if p < 0:
+            return BAD, p, 0, 0.0
     power = exponent - decimals
     if digits + decimals <= 19 and mantissa <= _LARGEST_EXACT and -22 <= power <= 22:
         # Both factors are exact, so the one rounding is the right one (Clinger 1990).
@@ -175,7 +231,7 @@ def _is_word(buffer, p, end, word):
     if p + word.size > end:
         return False
     for i in range(word.size):
-        if buffer[p + i] != word[i]:
+        if _byte(buffer, p + i) != word[i]:
             return False
     return True
 
@@ -185,7 +241,7 @@ def _value(buffer, p, end):
     """(type, place after it, first word, second word, float) of the value that starts here."""
     if p >= end:
         return BAD, p, 0, 0, 0.0
-    c = buffer[p]
+    c = _byte(buffer, p)
     if c == _QUOTE:
         quote = _string_end(buffer, p + 1, end)
         return (BAD, p, 0, 0, 0.0) if quote < 0 else (TEXT, quote + 1, p + 1, quote, 0.0)
@@ -204,20 +260,25 @@ def _value(buffer, p, end):
 @njit(inline="always")
 def _same_name(buffer, start, end, names, name_offsets, name):
     """Whether that name and its closing quote stand at `start`."""
-    at = name_offsets[name]
-    size = name_offsets[name + 1] - at
+    return _same_text(buffer, start, end, names, name_offsets[name], name_offsets[name + 1])
+
+
+@njit(inline="always")
+def _same_text(buffer, start, end, texts, at, to):
+    """Whether texts[at:to] stands at `start`; eight bytes more may be read behind it."""
+    size = to - at
     if start + size > end:
         return False
     i = 0
     while i < size and start + i + 8 <= buffer.size:
-        differing = _word(buffer, start + i) ^ _word(names, at + i)
+        differing = _word(buffer, start + i) ^ _word(texts, at + i)
         if size - i < 8:
             differing &= (np.uint64(1) << np.uint64(8 * (size - i))) - np.uint64(1)
         if differing:
             return False
         i += 8
     while i < size:
-        if buffer[start + i] != names[at + i]:
+        if _byte(buffer, start + i) != texts[at + i]:
             return False
         i += 1
     return True
@@ -231,7 +292,7 @@ def name_number(buffer, start, end, names, name_offsets, counts, table):
     """
     h = np.uint64(14695981039346656037)
     for p in range(start, end):
-        h = (h ^ np.uint64(buffer[p])) * np.uint64(1099511628211)
+        h = (h ^ np.uint64(_byte(buffer, p))) * np.uint64(1099511628211)
     mask = table.size - 1
     slot = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
     while table[slot] >= 0:
@@ -244,7 +305,7 @@ def name_number(buffer, start, end, names, name_offsets, counts, table):
     name = counts[0]
     at = name_offsets[name]
     for i in range(end - start + 1):
-        names[at + i] = buffer[start + i]
+        names[at + i] = _byte(buffer, start + i)
     name_offsets[name + 1] = at + end - start + 1
     table[slot] = name
     counts[0] = name + 1
@@ -266,12 +327,12 @@ def _row(
     fields = 0
     last = 0
     stamp = 2 * row + 1
-    if p >= end or buffer[p] != _OPEN:
+    if p >= end or _byte(buffer, p) != _OPEN:
         return -1
     p += 1
     while True:
         p = _skip_blanks(buffer, p, end)
-        if p >= end or buffer[p] != _QUOTE:
+        if p >= end or _byte(buffer, p) != _QUOTE:
             return -1
         p += 1
         # Machines write the same names in the same order: guess before looking up.
@@ -290,11 +351,11 @@ def _row(
             return -1
         seen[name] = stamp
         p = _skip_blanks(buffer, p, end)
-        if p >= end or buffer[p] != _COLON:
+        if p >= end or _byte(buffer, p) != _COLON:
             return -1
         p = _skip_blanks(buffer, p + 1, end)
         if name == VALUES and not inside:
-            if p >= end or buffer[p] != _OPEN:
+            if p >= end or _byte(buffer, p) != _OPEN:
                 return -1
             # With `values`, what stands beside it is no field.
             entry = first_entry
@@ -303,7 +364,7 @@ def _row(
             has_values = True
             stamp += 1
             p = _skip_blanks(buffer, p + 1, end)
-            if p < end and buffer[p] == _QUOTE:
+            if p < end and _byte(buffer, p) == _QUOTE:
                 continue
         else:
             kind, p, first, second, number = _value(buffer, p, end)
@@ -329,7 +390,7 @@ def _row(
             else:
                 # Only texts: a number as a stream's name is rare enough for the other reader.
                 place = 0 if name <= DATASET_KEY else 2
-                if kind != TEXT or buffer[first - 1] != _QUOTE or spans[place + 1, row] != 0:
+                if kind != TEXT or _byte(buffer, first - 1) != _QUOTE or spans[place + 1, row] != 0:
                     return -1
                 if second == first or second - first > longest_name:
                     return -1
@@ -339,10 +400,10 @@ def _row(
             p = _skip_blanks(buffer, p, end)
             if p >= end:
                 return -1
-            if buffer[p] == _COMMA:
+            if _byte(buffer, p) == _COMMA:
                 p += 1
                 break
-            if buffer[p] != _CLOSE:
+            if _byte(buffer, p) != _CLOSE:
                 return -1
             p += 1
             if not inside:
@@ -350,6 +411,155 @@ def _row(
                 return entry if complete and p == end else -1
             inside = False
             stamp -= 1
+
+
+@njit(cache=True, nogil=True)
+def _learn(
+    buffer, p, end, names, name_offsets, counts, table,
+    text, bounds, words, masks, word_bounds, roles, is_text,
+):  # fmt: skip
+    """The shape of a row that was taken; how many values it has, 0 if it can be no shape.
+
+    Value i stands behind text[bounds[i]:bounds[i + 1]], quotes belong to the texts around it;
+    roles[i] says what it is. One more text stands behind the last value.
+    """
+    count = 0
+    used = 0
+    depth = 0
+    has_values = False
+    name = -1  # whose value comes
+    start = p  # of what stands in front of the next value
+    bounds[0] = 0
+    while p < end:
+        c = _byte(buffer, p)
+        if c == _OPEN or c == _CLOSE:
+            depth += 1 if c == _OPEN else -1
+            if depth == 2:
+                has_values = True
+                for i in range(count):
+                    if roles[i] >= 0:
+                        roles[i] = _IGNORED
+            name = -1
+            p += 1
+        elif c == _QUOTE and name < 0:
+            quote = _string_end(buffer, p + 1, end)
+            name = name_number(buffer, p + 1, quote, names, name_offsets, counts, table)
+            p = quote + 1
+        elif name >= 0 and (c == _QUOTE or c == _MINUS or _ZERO <= c <= _NINE):
+            is_text[count] = c == _QUOTE
+            if c == _QUOTE:
+                p += 1
+            if count + 1 == roles.size or used + p - start + 8 > text.size:
+                return 0
+            for i in range(start, p):
+                text[used] = _byte(buffer, i)
+                used += 1
+            if depth == 1 and name <= DATASET_KEY:
+                roles[count] = _DATASET_SPAN
+            elif depth == 1 and name <= STREAM_ID:
+                roles[count] = _STREAM_SPAN
+            elif depth == 1 and name == TIME:
+                roles[count] = _TUPLE_TIME
+            else:
+                roles[count] = _IGNORED if depth == 1 and has_values else name
+            count += 1
+            bounds[count] = used
+            if c == _QUOTE:
+                start = _string_end(buffer, p, end)
+                p = start + 1
+            else:
+                _, p, _, _ = _number(buffer, p, end)
+                start = p
+            name = -1
+        elif c == _COLON or c == _COMMA or c <= 32:
+            p += 1
+        else:
+            return 0  # true, false, null: of other rows they are not
+    if used + end - start + 8 > text.size:
+        return 0
+    for i in range(start, end):
+        text[used] = _byte(buffer, i)
+        used += 1
+    bounds[count + 1] = used
+    _put_words(text, bounds, count + 1, words, masks, word_bounds)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _put_words(text, bounds, count, words, masks, word_bounds):
+    """The texts of a shape in words of eight bytes, with masks for what is not in the last ones."""
+    k = 0
+    word_bounds[0] = 0
+    for i in range(count):
+        for at in range(bounds[i], bounds[i + 1], 8):
+            inside = min(8, bounds[i + 1] - at)
+            masks[k] = ~np.uint64(0) >> np.uint64(64 - 8 * inside)
+            words[k] = _word(text, at) & masks[k]
+            k += 1
+        word_bounds[i + 1] = k
+
+
+@njit(inline="always")
+def _stands_at(buffer, p, words, masks, first, last):
+    """Whether these words of a shape stand there; the buffer goes on for eight bytes behind."""
+    differing = np.uint64(0)
+    for k in range(first, last):
+        differing |= (_word(buffer, p) & masks[k]) ^ words[k]
+        p += 8
+    return differing == 0
+
+
+@njit(inline="always")
+def _shaped_row(
+    buffer, p, end, row, entry, longest_name, time_range,
+    values, bounds, words, masks, word_bounds, roles, is_text,
+    entry_fields, entry_types, entry_words, entry_floats, spans, times,
+):  # fmt: skip
+    """Read one tuple of that shape: the next free entry, or -1 if the row has not the shape."""
+    for i in range(values):
+        size = bounds[i + 1] - bounds[i]
+        if p + size > end or not _stands_at(
+            buffer, p, words, masks, word_bounds[i], word_bounds[i + 1]
+        ):
+            return -1
+        p += size
+        role = roles[i]
+        if is_text[i]:
+            after = _string_end(buffer, p, end)
+            if after < 0:
+                return -1
+            kind, first, second, number = TEXT, p, after, 0.0
+        else:
+            if p >= end:
+                return -1
+            kind, after, first, number = _number(buffer, p, end)
+            if kind == BAD:
+                return -1
+            second = after if kind == LONG_DECIMAL else 0
+        if role >= 0:
+            entry_fields[entry] = role
+            entry_types[entry] = kind
+            entry_words[entry, 0] = first
+            entry_words[entry, 1] = second
+            if kind == DECIMAL:
+                entry_floats[entry, 0] = number
+            entry += 1
+        elif role == _TUPLE_TIME:
+            if kind != INTEGER or not time_range[0] <= first <= time_range[1]:
+                return -1
+            times[row] = first
+        elif role != _IGNORED:
+            place = 0 if role == _DATASET_SPAN else 2
+            if second == first or second - first > longest_name:
+                return -1
+            spans[place, row] = first
+            spans[place + 1, row] = second
+        p = after
+    if p + bounds[values + 1] - bounds[values] != end or not _stands_at(
+        buffer, p, words, masks, word_bounds[values], word_bounds[values + 1]
+    ):
+        return -1
+    return entry
 
 
 @njit(cache=True, nogil=True)
@@ -368,6 +578,13 @@ def scan(
     start and end of data set and of stream; times[row] is left alone where the tuple has no time.
     A segment ends when its fields times its rows pass `most_cells`, or its fields `most_fields`.
     """
+    values = 0  # of the shape; 0: none
+    misses = patience = 0
+    text, bounds = np.empty(_MOST_TEXT, np.uint8), np.empty(_MOST_VALUES + 1, np.int64)
+    roles, is_text = np.empty(_MOST_VALUES, np.int64), np.empty(_MOST_VALUES, np.bool_)
+    most_words = _MOST_TEXT // 8 + _MOST_VALUES
+    words, masks = np.empty(most_words, np.uint64), np.empty(most_words, np.uint64)
+    word_bounds = np.empty(_MOST_VALUES + 1, np.int64)
     while row < last_row:
         known = counts[0] - RESERVED
         if known > most_fields or (row - first_row) * (known + 1) > most_cells:
@@ -375,12 +592,27 @@ def scan(
         if entry + 2 * most_fields + 2 > entry_fields.size:
             return True, row, entry
         after = -1
-        if row_ends[row] - row_starts[row] <= longest_row:
-            after = _row(
-                buffer, row_starts[row], row_ends[row], row, entry, longest_name, most_fields,
-                time_range, names, name_offsets, counts, table, follows, seen,
-                entry_fields, entry_types, entry_words, entry_floats, spans, times,
-            )  # fmt: skip
+        start, end = row_starts[row], row_ends[row]
+        if end - start <= longest_row:
+            if values and end + 8 <= buffer.size:
+                after = _shaped_row(
+                    buffer, start, end, row, entry, longest_name, time_range,
+                    values, bounds, words, masks, word_bounds, roles, is_text,
+                    entry_fields, entry_types, entry_words, entry_floats, spans, times,
+                )  # fmt: skip
+            if after < 0:
+                after = _row(
+                    buffer, start, end, row, entry, longest_name, most_fields,
+                    time_range, names, name_offsets, counts, table, follows, seen,
+                    entry_fields, entry_types, entry_words, entry_floats, spans, times,
+                )  # fmt: skip
+                misses += 1
+                if after >= 0 and misses > patience:
+                    values = _learn(
+                        buffer, start, end, names, name_offsets, counts, table,
+                        text, bounds, words, masks, word_bounds, roles, is_text,
+                    )  # fmt: skip
+                    misses, patience = 0, max(_FIRST_PATIENCE, 2 * patience)
         taken[row] = after >= 0
         row_entries[row, 0] = entry
         entry = max(entry, after)

@@ -345,3 +345,24 @@ def test_nothing_is_read_beyond_the_end_of_the_last_message():
         buffer = messages.buffer[:end].copy()
         exact = type(messages)(**{**messages.__dict__, "buffer": buffer})
         assert len(decode_tuples(exact, 1, LIMITS).letters) == 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(written(GOOD), st.lists(damaged(written(GOOD)), max_size=4), st.data())
+def test_rows_of_one_shape_are_read_as_any_others(row, others, data):
+    """A shape is learnt from the first row; the others have it, nearly have it, or another one."""
+    at = data.draw(st.integers(0, len(row) - 1))
+    byte = data.draw(st.sampled_from(b'"\\,:{}[]0189-.eE tn\x00\x1f\x7f\xc3\xff'))
+    nearly = row[:at] + bytes([byte]) + row[at + 1 :]
+    longer = row[:at] + data.draw(st.sampled_from([b"1", b"00000000", b"a", b" "])) + row[at:]
+    rows = [row, row, nearly, longer, row[:at], *others, row]
+    assert_equals_the_naive_way([line.replace(b"\n", b" ") for line in rows])
+
+
+@pytest.mark.parametrize("digits", [*range(1, 22)])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_whole_numbers_of_any_length_are_exact(digits, sign):
+    numbers = [sign + ("1234567890" * 3)[:digits], sign + "9" * digits]
+    before, behind = b'{"dataset":"d","stream":"s","values":{"v":', b"}}"
+    rows = [before + number.encode() + behind for number in numbers]
+    assert_equals_the_naive_way([*rows, *rows])
