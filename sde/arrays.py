@@ -19,7 +19,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sde.column import Column
+from sde.column import Coded, Column
 from synopses.errors import StateError
 from synopses.texts import Texts
 
@@ -62,6 +62,10 @@ class ArrayWriter:
         if isinstance(column.data, Texts):
             kind = "texts"
             self.put_texts(column.data)
+        elif isinstance(column.data, Coded):
+            kind = "coded"
+            self.put_texts(column.data.texts)
+            self.put_integers(column.data.codes)
         elif column.data.dtype == np.int64:
             kind = "integers"
             self.put_integers(column.data)
@@ -123,9 +127,13 @@ class ArrayReader:
         return Texts(buffer, offsets)
 
     def column(self, rows: int, kind: str, has_valid: bool) -> Column:
-        data: NDArray[Any] | Texts
+        data: NDArray[Any] | Texts | Coded
         if kind == "texts":
             data = self.texts(rows)
+        elif kind == "coded":
+            data = Coded(self.texts(), self.integers(np.int32))
+            if rows and not 0 <= int(data.codes.min()) <= int(data.codes.max()) < len(data.texts):
+                raise StateError(f"a text beyond the {len(data.texts)} of a column")
         elif kind == "integers":
             data = self.integers(np.int64)
         elif kind == "decimals":

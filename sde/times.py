@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.column import Column
+from sde.column import Coded, Column
 from sde.decimals import text_numbers
 from sde.kernels import times as kernel
 from synopses.errors import ParameterError
@@ -42,9 +42,12 @@ def event_times(column: Column, format: str) -> NDArray[np.int64]:
     """
     if format not in FORMATS:
         raise ParameterError("format", format, f"one of {', '.join(FORMATS)}")
-    if not isinstance(column.data, Texts):
+    if isinstance(column.data, Coded):
+        times = _text_times(column.data.texts, format)[column.data.codes]
+    elif isinstance(column.data, Texts):
+        times = _text_times(column.data, format)
+    else:
         return _number_times(column.numbers(), format)
-    times = _text_times(column.data, format)
     if column.valid is not None:
         times[~column.valid] = NO_TIME
     return times

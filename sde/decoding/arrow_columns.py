@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from sde.column import Column
+from sde.column import Coded, Column
 from sde.messages.faults import Code, Refusal
 from synopses.texts import Texts
 
+_CODED = pa.dictionary(pa.int32(), pa.large_string())
 _WORD = 8  # bytes a value takes in a column, at least
 
 
@@ -26,12 +27,16 @@ def decoded_bytes(array: pa.Array) -> int:
 
 
 def normal_form(name: str, array: pa.Array) -> pa.Array:
-    """The column as int64, float64 or large_string; Refusal if it cannot be a field.
+    """The column as int64, float64, large_string or a dictionary of large_strings; Refusal if it
+    cannot be a field.
 
     Truth values are texts; dates and timestamps are milliseconds since the epoch; integers
     beyond int64 are texts, as they are in JSON; NaN and infinities, which JSON has not, are null.
     """
     if types.is_dictionary(array.type):
+        texts = array.dictionary
+        if _is_text(texts.type) and len(texts) and not texts.null_count:
+            return array.cast(_CODED)
         array = array.dictionary_decode()
     kind = array.type
     if _is_text(kind) or types.is_boolean(kind) or _is_beyond_int64(array):
@@ -52,14 +57,23 @@ def normal_form(name: str, array: pa.Array) -> pa.Array:
 
 def to_column(array: pa.Array) -> Column:
     """A column in its normal form, as numpy arrays of its own: kernels want them writable."""
+    if types.is_dictionary(array.type):
+        codes = array.indices.fill_null(0) if array.null_count else array.indices
+        data = Coded(_texts(array.dictionary), np.array(codes.to_numpy(), copy=True))
+        return Column(data, _valid(array))
     if not types.is_large_string(array.type):
         filled = array.fill_null(0) if array.null_count else array
         return Column(np.array(filled.to_numpy(), copy=True), _valid(array))
     filled = array.fill_null("") if array.null_count else array
-    _, offsets, data = filled.buffers()
-    places = np.frombuffer(offsets, np.int64)[filled.offset : filled.offset + len(filled) + 1]
+    return Column(_texts(filled), _valid(array))
+
+
+def _texts(array: pa.Array) -> Texts:
+    """Of a column of large_strings without nulls."""
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
     text = np.frombuffer(data or b"", np.uint8)[places[0] : places[-1]]
-    return Column(Texts(text.copy(), places - places[0]), _valid(array))
+    return Texts(text.copy(), places - places[0])
 
 
 def _valid(array: pa.Array) -> NDArray[np.bool_] | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sde.block import Block
-from sde.column import Column
+from sde.column import Coded, Column
 from sde.decoding.arrow_columns import to_column
 from sde.decoding.assembly import assemble
 from sde.decoding.frame_reader import ENVELOPE, Frame, read_frame
@@ -27,6 +27,7 @@ from sde.decoding.messages import Messages
 from sde.decoding.plain import EARLIEST, LATEST, TIME_EXPECTED
 from sde.decoding.routing import Routes, Spans, route
 from sde.messages.faults import Code, Fault, Refusal
+from synopses.texts import Texts
 
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
@@ -112,7 +113,7 @@ class _Tuples:
         whole = len(rows) == len(self._refused)
         datasets, streams = self._datasets, self._streams
         if not whole:
-            datasets, streams = _taken(datasets, rows), _taken(streams, rows)
+            datasets, streams = datasets.take(rows), streams.take(rows)
         routes = route(datasets, streams, shards)
         return assemble(
             self._messages,
@@ -130,27 +131,38 @@ class _Tuples:
         fields = {n: c.take(own) for n, c in self._columns.items() if n not in ENVELOPE}
         return {n: c for n, c in fields.items() if c.valid is None or c.valid.any()}
 
-    def _one_dataset(self, dataset: str | None) -> Spans:
+    def _one_dataset(self, dataset: str | None) -> Spans | Coded:
         if dataset is None:
             return self._names("dataset")
-        text = np.frombuffer(bytearray(dataset.encode()), np.uint8)
-        rows = len(self._lines)
-        return Spans(text, np.zeros(rows, np.int64), np.full(rows, len(text)))
+        return Coded(Texts.of([dataset]), np.zeros(len(self._lines), np.int32))
 
-    def _names(self, name: str) -> Spans:
-        texts = self._columns[name].texts()
-        return Spans(texts.buffer, texts.offsets[:-1], texts.offsets[1:])
+    def _names(self, name: str) -> Spans | Coded:
+        column = self._columns[name]
+        return column.data if isinstance(column.data, Coded) else Spans.of(column.texts())
 
-    def _check_names(self, name: str, spans: Spans) -> None:
-        sizes, valid = spans.ends - spans.starts, self._columns[name].valid
-        missing = np.zeros(len(sizes), np.bool_) if valid is None else ~valid
+    def _check_names(self, name: str, names: Spans | Coded) -> None:
+        valid = self._columns[name].valid
+        if isinstance(names, Coded):
+            spans = Spans.of(names.texts)
+            if valid is None and self._fit(spans).all():
+                return
+            spans = spans.take(names.codes.astype(np.int64))
+        else:
+            spans = names
+        missing = np.zeros(len(spans), np.bool_) if valid is None else ~valid
         most = self._limits.max_name
-        for row in np.flatnonzero(missing | (sizes == 0) | (sizes > most)).tolist():
+        for row in np.flatnonzero(missing | ~self._fit(spans)).tolist():
             text = spans.buffer[spans.starts[row] : spans.ends[row]].tobytes().decode()
             if missing[row] or not 0 < len(text) <= most:
                 shown = "null" if missing[row] else repr(text[:80])
                 expected = f"a text of 1 to {most} characters"
                 self._refuse(row, name, f"{name}={shown}: expected {expected}")
+
+    def _fit(self, spans: Spans) -> NDArray[np.bool_]:
+        """Which names are neither empty nor, in bytes, longer than a name may be."""
+        sizes = spans.ends - spans.starts
+        fits: NDArray[np.bool_] = (sizes > 0) & (sizes <= self._limits.max_name)
+        return fits
 
     def _check_times(self) -> None:
         column = self._columns.get("time")
@@ -172,7 +184,3 @@ class _Tuples:
         shown = self._table.slice(row, 1).to_pylist()[0] if self._letters.room(message) else None
         fault = Fault(Code.BAD_TUPLE, text, name)
         self._letters.refuse(message, line, fault, orjson.dumps(shown))
-
-
-def _taken(spans: Spans, rows: NDArray[np.int64]) -> Spans:
-    return Spans(spans.buffer, spans.starts[rows], spans.ends[rows])

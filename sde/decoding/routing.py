@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.block import first_words
+from sde.column import Coded
 from sde.kernels import distinct as kernel
 from sde.spans import gather
 from synopses.texts import Texts
@@ -42,17 +43,35 @@ class Spans:
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
 
+    def __len__(self) -> int:
+        return len(self.starts)
 
-def route(datasets: Spans, streams: Spans, shards: int) -> Routes:
+    def take(self, indices: NDArray[np.int64]) -> Spans:
+        return Spans(self.buffer, self.starts[indices], self.ends[indices])
+
+    @classmethod
+    def of(cls, texts: Texts) -> Spans:
+        return cls(texts.buffer, texts.offsets[:-1], texts.offsets[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """The distinct (parent, name) of tuples, in order of first appearance."""
+
+    names: Texts
+    parents: NDArray[np.int64]  # of each name
+    number_of: NDArray[np.int32]  # of each tuple, among the names
+
+
+def route(datasets: Spans | Coded, streams: Spans | Coded, shards: int) -> Routes:
     """shard = (hash of the stream ^ hash of the data set) % shards, by their first words."""
-    rows = len(streams.starts)
-    dataset_of = np.empty(rows, np.int32)
-    dataset_names, _ = _distinct(datasets, np.zeros(rows, np.int32), dataset_of)
-    name_of = np.empty(rows, np.int32)
-    names, firsts = _distinct(streams, dataset_of, name_of)
+    rows = len(streams)
+    by_dataset = _numbered(datasets, None)
+    dataset_names = by_dataset.names
+    by_name = _numbered(streams, by_dataset.number_of if len(dataset_names) > 1 else None)
+    names, name_dataset, name_of = by_name.names, by_name.parents, by_name.number_of
 
     hashes = first_words(names)
-    name_dataset = dataset_of[firsts].astype(np.int64)
     shard = (hashes ^ first_words(dataset_names)[name_dataset]) % np.uint64(shards)
     codes, name_group = np.unique(
         name_dataset * shards + shard.astype(np.int64), return_inverse=True
@@ -77,8 +96,21 @@ def route(datasets: Spans, streams: Spans, shards: int) -> Routes:
     return Routes(groups, order, group_of, place_of, number_in_group[name_of])
 
 
-def _distinct(
-    spans: Spans, parents: NDArray[np.int32], numbers: NDArray[np.int32]
-) -> tuple[Texts, NDArray[np.int64]]:
-    firsts = kernel.distinct(spans.buffer, spans.starts, spans.ends, parents, numbers)
-    return gather(spans.buffer, spans.starts[firsts], spans.ends[firsts]), firsts
+def _numbered(given: Spans | Coded, parents: NDArray[np.int32] | None) -> _Numbered:
+    """Without parents all tuples have the same."""
+    if not isinstance(given, Coded):
+        return _distinct(given, parents)
+    if parents is not None:
+        return _distinct(Spans.of(given.texts).take(given.codes.astype(np.int64)), parents)
+    used = given.without_unused()
+    merged = _distinct(Spans.of(used.texts), None)  # anybody may have written a text twice
+    return _Numbered(merged.names, merged.parents, merged.number_of[used.codes])
+
+
+def _distinct(spans: Spans, parents: NDArray[np.int32] | None) -> _Numbered:
+    if parents is None:
+        parents = np.zeros(len(spans), np.int32)
+    number_of = np.empty(len(spans), np.int32)
+    firsts = kernel.distinct(spans.buffer, spans.starts, spans.ends, parents, number_of)
+    names = gather(spans.buffer, spans.starts[firsts], spans.ends[firsts])
+    return _Numbered(names, parents[firsts].astype(np.int64), number_of)

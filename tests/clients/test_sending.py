@@ -160,6 +160,15 @@ def test_frames_have_the_types_of_json_and_name_the_data_set(sde, transport) -> 
     assert transport.tuples[0]["values"]["huge"] == str(2**64 - 1)
 
 
+def test_texts_that_repeat_are_sent_once(sde, transport) -> None:
+    rows = [{"stream": f"s{i % 3}", "k": f"k{i % 5}" if i % 7 else None} for i in range(100)]
+    sde.send_table(pa.Table.from_pylist(rows), dataset="d")
+    kinds = {str(pa.ipc.open_stream(frame).schema.field("k").type) for frame in transport.data}
+    assert kinds == {"dictionary<values=string, indices=int16, ordered=0>"}
+    sent = sorted((t["stream"], str(t["values"]["k"])) for t in transport.tuples)
+    assert sent == sorted((row["stream"], str(row["k"])) for row in rows)
+
+
 def test_a_large_table_becomes_many_frames_of_a_good_size(sde, transport) -> None:
     n = 200_000
     table = pa.table({"stream": ["s"] * n, "x": np.arange(n), "y": np.ones(n)})

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sde.block import Block, first_words
-from sde.column import Column
+from sde.column import Coded, Column
 from sde.decimals import text_numbers
 from synopses.errors import StateError
 from synopses.hashing import hash_key
@@ -63,6 +63,15 @@ def test_integers_of_any_size_survive_their_bytes():
         before.fields["n"] = column
         after = Block.from_bytes(before.to_bytes())
         assert after.fields["n"].data.tolist() == numbers
+
+
+def test_codes_of_texts_that_are_not_there_are_refused():
+    texts = Texts.of(["a", "b"])
+    for codes in ([0, 1, 2], [0, -1, 1]):
+        wrong = block(3).select([], times=True, ids=True)
+        wrong.fields["k"] = Column(Coded(texts, np.array(codes, np.int32)))
+        with pytest.raises(StateError, match="a text beyond the 2"):
+            Block.from_bytes(wrong.to_bytes())
 
 
 @settings(max_examples=300, deadline=None)

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sde.block import Block
 from sde.decoding import Limits, decode_tuples
+from sde.times import event_times
 
 LIMITS = Limits()
 TIMES = [1_700_000_000_000, 1_700_000_000_001, None]
@@ -40,6 +42,39 @@ def refusal(payload):
     assert letter["offset"] == 1001
     assert len(naive.tuples_of(decoded.blocks)) == 6
     return letter["code"], letter.get("field")
+
+
+def test_texts_of_dictionaries_are_the_same_as_texts_written_out():
+    """Dictionaries that differ from frame to frame, with texts twice or never used, and gaps."""
+    coded, plain = [], []
+    for number, names in enumerate((["b", "a", "b", "z"], ["c", "a", "7"], ["2024-01-01", "x"])):
+        codes = pa.array([0, 2 % len(names), 1, None, 1], pa.int8())
+        id_ = pa.DictionaryArray.from_arrays(codes, names)
+        stream = pa.DictionaryArray.from_arrays(codes.fill_null(0), [f"{n}{number}" for n in names])
+        coded.append(frame(forex(stream=stream, id=id_)))
+        plain.append(frame(forex(stream=stream.dictionary_decode(), id=id_.dictionary_decode())))
+    framed, expected = decode(*coded), decode(*plain)
+    assert framed.letters == []
+    assert naive.tuples_of(framed.blocks) == naive.tuples_of(expected.blocks)
+    for one, other in zip(framed.blocks, expected.blocks, strict=True):
+        assert list(one.streams) == list(other.streams)
+        back = Block.from_bytes(one.to_bytes(compress=True))
+        for each in (one, back, back.take(np.arange(len(back)))):
+            rows = other.column("id").valid if other.column("id").valid is not None else slice(None)
+            assert list(each.texts("id").take(np.arange(len(each)))) == list(one.texts("id"))
+            np.testing.assert_array_equal(each.keys("id")[0][rows], other.keys("id")[0][rows])
+            np.testing.assert_array_equal(each.numbers("id"), other.numbers("id"))
+            np.testing.assert_array_equal(
+                event_times(each.column("id"), "auto"), event_times(other.column("id"), "auto")
+            )
+
+
+def test_names_of_a_dictionary_are_checked_like_others():
+    for bad in ("", "x" * (LIMITS.max_name + 1)):
+        stream = pa.array(["S1", bad, "S1"]).dictionary_encode()
+        decoded = decode(frame(forex(stream=stream)))
+        assert [letter["field"] for letter in decoded.letters] == ["stream"]
+        assert len(naive.tuples_of(decoded.blocks)) == 2
 
 
 def test_a_frame_is_the_same_tuples_as_json():
