@@ -99,4 +99,6 @@ $(DEV_READY): pyproject.toml constraints.txt | $(ENGINE_READY)
 $(KERNELS_READY): $(KERNELS) | $(ENGINE_READY)
 	@echo "Compiling the kernels (about a minute the first time)"
 	$(BIN)/python -m service.warm_kernels
+	@echo "Archiving Spark's classes (about a minute, once)"
+	$(BIN)/python -m service.warm_classes
 	@touch $@

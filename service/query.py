@@ -18,6 +18,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from service import spark_classes
 from service.ingest_source import RequestSource, TupleSource
 from service.kafka.sink import KafkaSink, SinkOptions
 from service.kafka.source import ReaderOptions
@@ -41,12 +42,15 @@ def start_spark(settings: Settings) -> SparkSession:
     logs = settings.data_dir.absolute() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     # Rows are arrays of megabytes: G1 keeps such apart and marks the heap again and again for them.
-    java_options = (
-        f"-XX:+UseParallelGC -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()} -Dsde.logs={logs}"
-    )
+    java_options = [
+        "-XX:+UseParallelGC",
+        *spark_classes.java_options(),
+        f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        f"-Dsde.logs={logs}",
+    ]
     options = {
         "spark.driver.memory": settings.memory,
-        "spark.driver.extraJavaOptions": java_options,
+        "spark.driver.extraJavaOptions": " ".join(java_options),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
