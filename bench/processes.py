@@ -16,6 +16,10 @@ class Process:
     parent: int
     command: bytes  # its arguments, each ended by a zero byte
 
+    @property
+    def is_java(self) -> bool:
+        return b"/java\0" in self.command[:200]
+
 
 def family(pid: int) -> list[Process]:
     """A process and all that descend from it."""
@@ -53,9 +57,32 @@ def memory(pid: int) -> dict[str, int]:
     """Bytes held by the engine `pid`: Spark's JVM and Python. Shared pages are counted once."""
     held = {"jvm": 0, "python": 0}
     for process in family(pid):
-        part = "jvm" if b"/java\0" in process.command[:200] else "python"
+        part = "jvm" if process.is_java else "python"
         held[part] += _proportional(process.pid)
     return held
+
+
+def processor_seconds(pid: int) -> dict[str, float]:
+    """Seconds of processor time so far of the engine `pid`, by what its processes are."""
+    workers = set(task_workers(pid))
+    used = {"Spark's JVM": 0.0, "tasks in Python": 0.0, "other Python": 0.0}
+    for process in family(pid):
+        if process.is_java:
+            part = "Spark's JVM"
+        else:
+            part = "tasks in Python" if process.pid in workers else "other Python"
+        used[part] += seconds_of(process.pid)
+    return used
+
+
+def seconds_of(pid: int) -> float:
+    """Seconds of processor time of one process, also what the system did for it."""
+    try:
+        status = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return 0.0
+    fields = status.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _proportional(pid: int) -> int:

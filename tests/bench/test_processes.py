@@ -2,7 +2,15 @@ import os
 import subprocess
 import sys
 
-from bench.processes import family, folder_bytes, memory, runs, task_workers
+from bench.processes import (
+    family,
+    folder_bytes,
+    memory,
+    processor_seconds,
+    runs,
+    seconds_of,
+    task_workers,
+)
 
 WAITS = "import sys; sys.stdin.read()"
 
@@ -27,6 +35,21 @@ def test_a_process_that_ended_does_not_run_even_before_it_is_waited_for():
     assert not runs(child.pid)
     child.wait()
     assert runs(os.getpid())
+
+
+def test_processor_time_is_what_a_process_worked_not_how_long_it_lived():
+    code = f"import time\nwhile time.process_time() < 0.6: pass\n{WAITS}"
+    busy = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    idle = subprocess.Popen([sys.executable, "-c", WAITS], stdin=subprocess.PIPE)
+    try:
+        while processor_seconds(busy.pid)["other Python"] < 0.3:
+            assert busy.poll() is None
+        assert seconds_of(idle.pid) < 0.3
+        assert processor_seconds(busy.pid)["Spark's JVM"] == 0
+    finally:
+        busy.communicate()
+        idle.communicate()
+    assert seconds_of(busy.pid) == 0
 
 
 def test_a_process_without_spark_has_no_task_workers_but_memory():

@@ -8,7 +8,7 @@ import pytest
 from bench.batches import Batch
 from bench.goals import verdict
 from bench.quick import Compared, committed_ratios
-from bench.rates import Mark, Spread, TooShort, batch_rate, steady_rate
+from bench.rates import Mark, Spread, TooShort, batch_rate, steady_rate, whole_rate
 from bench.throughput.cases import CASES, EACH_KIND, HUNDRED, ONE, PER_STREAM, definitions
 from bench.throughput.engine import progress
 from bench.throughput.loop import _WAYS, Sketches
@@ -136,6 +136,7 @@ def test_a_rate_of_batches_leaves_out_the_warm_up_and_a_tiny_last_batch():
     assert batch_rate([Mark(1, 0), Mark(3, 100)]) == pytest.approx(50)
     # A transaction's own records have offsets: what is behind them may be a batch of its own.
     assert batch_rate([Mark(0, 0), Mark(2, 998), Mark(9, 1000)]) == pytest.approx(499)
+    assert whole_rate([Mark(1, 0), Mark(2, 998), Mark(9, 1000)]) == pytest.approx(125)
 
 
 def test_to_have_measured_nothing_is_a_failure(capsys):
