@@ -59,6 +59,7 @@ bench: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.faults --kills 30
 	$(BIN)/python -m bench.throughput
+	$(BIN)/python -m bench.profile
 	$(BIN)/python -m bench.latency
 	$(BIN)/python -m bench.correlation
 	$(BIN)/python -m bench.plugins
