@@ -91,7 +91,7 @@ def frames_into_one(messages: list[Any], sketches: Sketches) -> int:
 def _columns(messages: list[Any]) -> Iterator[tuple[Any, Any]]:
     for message in messages:
         table = pa.ipc.open_stream(message.value()).read_all()
-        yield table["stream"], table["trader"]
+        yield table["stream"].cast(pa.string()), table["trader"].cast(pa.string())
 
 
 _WAYS: dict[tuple[str, str], Callable[[list[Any], Sketches], int]] = {

@@ -43,3 +43,10 @@ def test_goals_are_about_5000_stocks(tmp_path):
     assert all(goal.figure is None for goal in goals(found[:1]))
     write(found, {"machine": "m"}, tmp_path)
     assert "| 5000 |" in (tmp_path / "correlation.md").read_text()
+
+
+def test_blocks_find_the_pairs_that_a_matrix_of_all_has(market, monkeypatch):
+    monkeypatch.setattr("bench.correlation.market._BLOCK", 7)
+    first, second = np.nonzero(np.abs(np.corrcoef(market.window)) >= 0.9)
+    places = zip(first.tolist(), second.tolist(), strict=True)
+    assert market.pairs(0.9) == {(market.names[a], market.names[b]) for a, b in places if a < b}
