@@ -22,10 +22,9 @@ from bench.tables import markdown_table
 from bench.throughput import cases
 from bench.throughput.cases import PER_STREAM
 from bench.throughput.topics import Loader
-from bench.throughput.tuples import FORMS, Tuples, again_and_again, make_tuples
+from bench.throughput.tuples import FORMS, TIMES_AS_MANY, Tuples, again_and_again, make_tuples
 
 _DISTINCT = 500_000
-_TIMES_AS_MANY = {"json": 1, "lines": 2, "arrow": 4}
 _HEADER = ("form", "tuples/s", "cores busy")
 
 
@@ -40,7 +39,7 @@ def main() -> int:
         loader, parts = Loader(site.servers), make_tuples(_DISTINCT)
         cases.create(sde, PER_STREAM)
         for form in FORMS:
-            count = given.tuples * _TIMES_AS_MANY[form]
+            count = given.tuples * TIMES_AS_MANY[form]
             for _ in range(given.turns):
                 found[form] = _turn(site, loader, form, parts, count)
             print(f"{form}: {_told(found[form])}", flush=True)

@@ -24,10 +24,10 @@ class ProgressLog:
         if not recent:
             return
         new = [p for p in recent if _ran(p) and p["batchId"] > self._last]
-        with self._path.open("a") as file:
-            for progress in new:
-                file.write(json.dumps(_line(progress)) + "\n")
         if new:
+            with self._path.open("a") as file:
+                for progress in new:
+                    file.write(json.dumps(_line(progress)) + "\n")
             self._last = new[-1]["batchId"]
         self.caught_up = all(_is_read(source) for source in recent[-1]["sources"])
 

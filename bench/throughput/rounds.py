@@ -13,11 +13,9 @@ from bench.throughput.peer_environment import PeersMissing, peer_python
 from bench.throughput.peers import Peer, PeerFailed
 from bench.throughput.report import ENGINE, Results
 from bench.throughput.topics import Load, Loader, drop_topics, make_topic
-from bench.throughput.tuples import FORMS, Tuples, again_and_again, make_tuples
+from bench.throughput.tuples import FORMS, TIMES_AS_MANY, Tuples, again_and_again, make_tuples
 from service.broker import EmbeddedBroker
 
-# Faster forms get more tuples, so that each case lasts some seconds.
-_TIMES_AS_MANY = {"json": 1, "lines": 2, "arrow": 4}
 _PART_FOR_SLOW = 6
 
 
@@ -46,7 +44,7 @@ class Bench:
         return self._loads[topic]
 
     def count(self, form: str) -> int:
-        return self._count * _TIMES_AS_MANY[form]
+        return self._count * TIMES_AS_MANY[form]
 
     def install(self) -> None:
         """What peers need that are not of this environment."""

@@ -104,6 +104,8 @@ def in_frames(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
 
 
 FORMS = {"json": one_a_message, "lines": in_lines, "arrow": in_frames}
+# Faster forms get more tuples, so that each case lasts some seconds.
+TIMES_AS_MANY = {"json": 1, "lines": 2, "arrow": 4}
 
 
 def again_and_again(form: str, tuples: list[Tuples], count: int) -> Iterator[Parcel]:

@@ -97,7 +97,7 @@ def _is_utf8(buffer, p, end):
         for i in range(1, more + 1):
             if _byte(buffer, p + i) & 0xC0 != 0x80:
                 return False
-            code = (code << 6) | np.int64(_byte(buffer, p + i) & 0x3F)
+            code = (code << 6) | (_byte(buffer, p + i) & 0x3F)
         # No long forms, no surrogates, nothing beyond Unicode.
         if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
             return False
@@ -260,25 +260,20 @@ def _value(buffer, p, end):
 @njit(inline="always")
 def _same_name(buffer, start, end, names, name_offsets, name):
     """Whether that name and its closing quote stand at `start`."""
-    return _same_text(buffer, start, end, names, name_offsets[name], name_offsets[name + 1])
-
-
-@njit(inline="always")
-def _same_text(buffer, start, end, texts, at, to):
-    """Whether texts[at:to] stands at `start`; eight bytes more may be read behind it."""
-    size = to - at
+    at = name_offsets[name]
+    size = name_offsets[name + 1] - at
     if start + size > end:
         return False
     i = 0
     while i < size and start + i + 8 <= buffer.size:
-        differing = _word(buffer, start + i) ^ _word(texts, at + i)
+        differing = _word(buffer, start + i) ^ _word(names, at + i)
         if size - i < 8:
             differing &= (np.uint64(1) << np.uint64(8 * (size - i))) - np.uint64(1)
         if differing:
             return False
         i += 8
     while i < size:
-        if _byte(buffer, start + i) != texts[at + i]:
+        if _byte(buffer, start + i) != names[at + i]:
             return False
         i += 1
     return True
@@ -310,6 +305,21 @@ def name_number(buffer, start, end, names, name_offsets, counts, table):
     table[slot] = name
     counts[0] = name + 1
     return name
+
+
+@njit(inline="always")
+def _put_entry(
+    entry, field, kind, first, second, number,
+    entry_fields, entry_types, entry_words, entry_floats,
+):  # fmt: skip
+    """Write a value down; the next free entry."""
+    entry_fields[entry] = field
+    entry_types[entry] = kind
+    entry_words[entry, 0] = first
+    entry_words[entry, 1] = second
+    if kind == DECIMAL:
+        entry_floats[entry, 0] = number
+    return entry + 1
 
 
 @njit(inline="always")
@@ -375,13 +385,10 @@ def _row(
                 if fields > most_fields:
                     return -1
                 if kind != NOTHING and inside == has_values:
-                    entry_fields[entry] = name
-                    entry_types[entry] = kind
-                    entry_words[entry, 0] = first
-                    entry_words[entry, 1] = second
-                    if kind == DECIMAL:
-                        entry_floats[entry, 0] = number
-                    entry += 1
+                    entry = _put_entry(
+                        entry, name, kind, first, second, number,
+                        entry_fields, entry_types, entry_words, entry_floats,
+                    )  # fmt: skip
             elif name == TIME:
                 if kind == INTEGER and time_range[0] <= first <= time_range[1]:
                     times[row] = first
@@ -537,13 +544,10 @@ def _shaped_row(
                 return -1
             second = after if kind == LONG_DECIMAL else 0
         if role >= 0:
-            entry_fields[entry] = role
-            entry_types[entry] = kind
-            entry_words[entry, 0] = first
-            entry_words[entry, 1] = second
-            if kind == DECIMAL:
-                entry_floats[entry, 0] = number
-            entry += 1
+            entry = _put_entry(
+                entry, role, kind, first, second, number,
+                entry_fields, entry_types, entry_words, entry_floats,
+            )  # fmt: skip
         elif role == _TUPLE_TIME:
             if kind != INTEGER or not time_range[0] <= first <= time_range[1]:
                 return -1
