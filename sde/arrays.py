@@ -32,17 +32,19 @@ _MOST_EXPANDED = 255  # times: no LZ4 bytes stand for more
 _ALIGNMENT = 8
 _WIDTHS = ("u1", "u2", "u4", "i8")  # of integers
 
+Buffer = bytes | memoryview
+
 
 class ArrayWriter:
-    """Arrays are read back in the order they were put."""
+    """Arrays are read back in the order they were put. They must not change before that."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: list[Buffer] = []
         self._arrays: list[list[Any]] = []  # of each array: type, count, smallest
 
     def _put(self, array: NDArray[Any], smallest: int = 0) -> None:
-        data = array.tobytes()
-        self._parts += [data, bytes(-len(data) % _ALIGNMENT)]
+        data = np.ascontiguousarray(array).view(np.uint8)
+        self._parts += [data.data, bytes(-data.nbytes % _ALIGNMENT)]
         self._arrays.append([array.dtype.str.lstrip("<|"), len(array), smallest])
 
     def put_integers(self, array: NDArray[Any]) -> None:
@@ -76,20 +78,26 @@ class ArrayWriter:
             self._put(np.packbits(column.valid))
         return kind, column.valid is not None
 
-    def to_bytes(self, about: dict[str, Any], compress: bool) -> bytes:
+    def to_parts(self, about: dict[str, Any], compress: bool) -> list[Buffer]:
+        """The bytes, in pieces."""
         header = orjson.dumps({**about, "arrays": self._arrays})
-        body = b"".join(self._parts)
-        head = _HEADER.pack(_MAGIC, _FORMAT, compress, len(header), len(body))
+        # Blanks behind it, so that the body is aligned wherever the whole is.
+        header += b" " * (-(_HEADER.size + len(header)) % _ALIGNMENT)
+        size = sum(len(part) for part in self._parts)
+        body = self._parts
         if compress:
-            body = pa.compress(body, codec=_CODEC, asbytes=True)
-        packed = b"".join([head, header, body])
-        return packed + _CHECKSUM.pack(zlib.crc32(packed))
+            body = [pa.compress(b"".join(body), codec=_CODEC, asbytes=True)]
+        parts = [_HEADER.pack(_MAGIC, _FORMAT, compress, len(header), size), header, *body]
+        checksum = 0
+        for part in parts:
+            checksum = zlib.crc32(part, checksum)
+        return [*parts, _CHECKSUM.pack(checksum)]
 
 
 class ArrayReader:
     """Raises StateError where the bytes are not what `ArrayWriter` wrote."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Buffer) -> None:
         self.about, self._body = _open(data)
         self._arrays, self._at = iter(self.about.get("arrays", [])), 0
 
@@ -108,12 +116,16 @@ class ArrayReader:
         array, smallest = self._take(*_WIDTHS)
         if rows is not None and len(array) not in (0, rows):
             raise StateError(f"an array of {len(array)} rows in a block of {rows}")
-        wide = array.astype(np.int64) + smallest
-        if kind != np.int64 and len(wide):
-            bounds = np.iinfo(kind)  # type: ignore[type-var]
-            if wide.min() < bounds.min or wide.max() > bounds.max:
-                raise StateError(f"integers beyond {kind.__name__}")
-        return wide.astype(kind)
+        bounds = np.iinfo(kind)  # type: ignore[type-var]
+        if len(array) and not (
+            bounds.min <= int(array.min()) + smallest and int(array.max()) + smallest <= bounds.max
+        ):
+            raise StateError(f"integers beyond {kind.__name__}")
+        # The differences may wrap round in `kind`, but not what they are differences of.
+        wide = array.astype(kind)
+        if smallest:
+            wide += np.int64(smallest).astype(kind)
+        return wide
 
     def texts(self, rows: int | None = None) -> Texts:
         lengths = self.integers(np.uint32)
@@ -154,7 +166,7 @@ class ArrayReader:
             raise StateError("there is more in it than what belongs there")
 
 
-def _open(data: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+def _open(data: Buffer) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     if len(data) < _HEADER.size + _CHECKSUM.size:
         raise StateError(f"{len(data)} bytes are too few for a block")
     magic, version, compressed, n_header, n_body = _HEADER.unpack_from(data)
@@ -177,5 +189,7 @@ def _open(data: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
         raise StateError(f"the header of a block cannot be read: {error}") from None
     if not isinstance(about, dict):
         raise StateError(f"the header of a block is {type(about).__name__}, expected an object")
-    # A copy, so that arrays are aligned and of the one type kernels are compiled for.
-    return about, np.frombuffer(stored, np.uint8).copy()
+    body = np.frombuffer(stored, np.uint8)
+    # Kernels are compiled for arrays that are aligned and can be written to.
+    usable = body.flags.writeable and body.ctypes.data % _ALIGNMENT == 0
+    return about, body if usable else body.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,10 +10,10 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.arrays import ArrayReader, ArrayWriter
+from sde.arrays import ArrayReader, ArrayWriter, Buffer
 from sde.column import Column
-from sde.kernels.distinct import renumber
 from sde.kernels.identities import identities
+from sde.needs import Needs, Wanted
 from synopses.errors import StateError
 from synopses.hashing import HASH_SEED, hash_texts
 from synopses.texts import Texts
@@ -33,6 +33,9 @@ class Block:
     offsets        uint32 (n,): the message's offset, counted from `base`, the smallest one
     lines          uint32 (n,): the line (or row) within the message; None: 0 for all
     fields         the columns, by field name; each has at least one value
+    line           the line of the first tuple
+    kept           what was kept of the tuples (None: everything); the rest is empty
+    read_again     gives what its messages hold for its shard, with everything
     """
 
     dataset: str
@@ -48,6 +51,9 @@ class Block:
     lines: NDArray[np.uint32] | None
     fields: dict[str, Column]
     arrivals: NDArray[np.int64] | None = None
+    line: int = 0
+    kept: Needs | None = None
+    read_again: Callable[[], list[Block]] | None = field(default=None, repr=False)
     _cache: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -59,8 +65,7 @@ class Block:
 
         A message of many lines may be cut into several blocks, so its offset alone is not enough.
         """
-        line = 0 if self.lines is None or not len(self.lines) else int(self.lines[0])
-        return self.topic, self.partition, self.base, line
+        return self.topic, self.partition, self.base, self.line
 
     def _once(self, what: str, name: str, compute: Callable[[], Any]) -> Any:
         if (what, name) not in self._cache:
@@ -102,42 +107,28 @@ class Block:
         identities(hashed, np.int64(self.base), self.offsets, lines, out)
         return out
 
-    def select(self, fields: Iterable[str], times: bool, ids: bool) -> Block:
-        """Only these fields, and times and what ids are made of if wanted; the rest is empty."""
-        return replace(
-            self,
-            fields={name: self.fields[name] for name in fields if name in self.fields},
-            times=self.times if times else self.times[:0],
-            arrivals=self.arrivals if times else None,
-            offsets=self.offsets if ids else self.offsets[:0],
-            lines=self.lines if ids else None,
-            _cache={},
-        )
+    def lacks(self, needs: Needs) -> bool:
+        return self.kept is not None and not self.kept.cover(needs)
 
-    def take(self, indices: NDArray[np.int64]) -> Block:
-        """The tuples at `indices`, in that order."""
-        stream_of = np.empty(len(indices), np.int32)
-        used = np.empty(len(self.streams), np.int64)
-        used = used[: renumber(self.stream_of[indices], stream_of, used)]
-        offsets = self.offsets[indices] if len(self.offsets) else self.offsets
-        shift = offsets.min() if len(offsets) else np.uint32(0)
-        columns = {name: column.take(indices) for name, column in self.fields.items()}
+    def select(self, needs: Needs) -> Block:
+        """Only what is needed; the rest is empty."""
         return replace(
             self,
-            base=self.base + int(shift),
-            streams=self.streams.take(used),
-            stream_hashes=self.stream_hashes[used],
-            stream_of=stream_of,
-            times=self.times[indices] if len(self.times) else self.times,
-            arrivals=None if self.arrivals is None else self.arrivals[indices],
-            offsets=offsets - shift,
-            lines=None if self.lines is None else self.lines[indices],
-            fields={n: c for n, c in columns.items() if c.valid is None or c.valid.any()},
+            fields={name: c for name, c in self.fields.items() if name in needs.fields},
+            times=self.times if needs.times else self.times[:0],
+            arrivals=self.arrivals if needs.times else None,
+            offsets=self.offsets if needs.ids else self.offsets[:0],
+            lines=self.lines if needs.ids else None,
+            kept=needs,
             _cache={},
         )
 
     def to_bytes(self, compress: bool = False) -> bytes:
         """For the exchange between stages and the log; what can be computed is left out."""
+        return b"".join(self.to_parts(compress))
+
+    def to_parts(self, compress: bool = False) -> list[Buffer]:
+        """The same bytes in several pieces, most of them not copied."""
         writer = ArrayWriter()
         writer.put_texts(self.streams)
         writer.put_integers(self.stream_of)
@@ -153,15 +144,20 @@ class Block:
             "topic": self.topic,
             "partition": self.partition,
             "base": self.base,
+            "line": self.line,
+            "kept": None if self.kept is None else self.kept.as_json(),
             "lines": self.lines is not None,
             "arrivals": self.arrivals is not None,
             "fields": [[name, *writer.put_column(column)] for name, column in self.fields.items()],
         }
-        return writer.to_bytes(about, compress)
+        return writer.to_parts(about, compress)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Block:
-        """StateError if the bytes are not exactly what `to_bytes` wrote."""
+    def from_bytes(cls, data: Buffer) -> Block:
+        """StateError if the bytes are not exactly what `to_bytes` wrote.
+
+        What can be written to is not copied: the block's arrays are parts of it.
+        """
         reader = ArrayReader(data)
         try:
             return cls._read(reader, reader.about)
@@ -189,9 +185,24 @@ class Block:
             lines=reader.integers(np.uint32, rows) if about["lines"] else None,
             arrivals=reader.integers(np.int64, rows) if about["arrivals"] else None,
             fields={n: reader.column(rows, kind, valid) for n, kind, valid in about["fields"]},
+            line=int(about.get("line", 0)),  # versions before this one left both out
+            kept=Needs.from_json(about["kept"]) if about.get("kept") is not None else None,
         )
         reader.finish()
         return block
+
+
+def completed(blocks: Sequence[Block], wanted: Wanted) -> list[Block]:
+    """The blocks with all that is wanted, in their order.
+
+    Where something was left out, all that came from the same messages is read again.
+    """
+    lacking = {b.read_again for b in blocks if b.lacks(wanted.of(b.dataset))}
+    whole = [b for b in blocks if b.read_again not in lacking]
+    for read_again in lacking:
+        assert read_again is not None, "a block lacks what is needed, and cannot be read again"
+        whole += read_again()
+    return sorted(whole, key=lambda block: block.order)
 
 
 def first_words(texts: Texts) -> NDArray[np.uint64]:

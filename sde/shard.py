@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +19,7 @@ from sde.limits import StateLimits
 from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
 from sde.messages.loop import Reached
 from sde.messages.windows import ARRIVAL
+from sde.needs import Needs, Wanted
 from sde.plugins.failure import PluginFailure
 from sde.registry import Instance, Registry
 from sde.registry_file import RegistryFile
@@ -44,15 +44,6 @@ def shard_of(dataset: str, stream: str, shards: int) -> int:
     return int((stream_hash(stream) ^ stream_hash(dataset)) % np.uint64(shards))
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What the synopses of a data set read of its blocks."""
-
-    fields: frozenset[str]
-    times: bool
-    ids: bool
-
-
 class Shard:
     def __init__(self, number: int, of: int, store: Store, limits: StateLimits) -> None:
         self.number, self.of = number, of
@@ -60,6 +51,7 @@ class Shard:
         self._banks: dict[str, Bank] = {}
         self._layers: dict[str, Layer] = {}
         self._users: dict[str, int] = {}  # how many instances use a bank or a layer
+        self._wanted: Wanted | None = None  # not looked up yet
         self.failures: list[PluginFailure] = []  # that nobody was told of yet
         self._of_dataset: dict[str, dict[str, Layer]] = {}
         self.registry = Registry(limits, of)
@@ -105,6 +97,7 @@ class Shard:
                 self._store, name, self._banks[instance.bank], definition
             )
             self._layers[instance.layer] = layer
+            self._wanted = None
             self._of_dataset.setdefault(definition.dataset, {})[instance.layer] = layer
         for key in (instance.bank, instance.layer):
             self._users[key] = self._users.get(key, 0) + 1
@@ -115,6 +108,7 @@ class Shard:
         if not self._users[instance.layer]:
             del self._users[instance.layer], self._layers[instance.layer]
             del self._of_dataset[instance.definition.dataset][instance.layer]
+            self._wanted = None
         if not self._users[instance.bank]:
             del self._users[instance.bank], self._banks[instance.bank]
 
@@ -240,9 +234,16 @@ class Shard:
 
     # -- data ----------------------------------------------------------------------------------
 
-    def needs(self, dataset: str) -> Needs | None:
-        """What is read of this data set's blocks; None if nothing."""
-        layers = self._of_dataset.get(dataset, {}).values()
+    @property
+    def wanted(self) -> Wanted:
+        """What is read of all data sets."""
+        if self._wanted is None:
+            needs = {dataset: self._needs(dataset) for dataset in self._of_dataset}
+            self._wanted = Wanted({name: needed for name, needed in needs.items() if needed})
+        return self._wanted
+
+    def _needs(self, dataset: str) -> Needs | None:
+        layers = self._of_dataset[dataset].values()
         if not layers:
             return None
         fields = frozenset().union(*(layer.fields for layer in layers))

@@ -8,12 +8,14 @@ behind a million tuples.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import orjson
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from sde.arrived import Arrived
@@ -22,17 +24,20 @@ from sde.messages import Code, Fault, dead_letter
 from service.kafka.retention import Lost
 from service.kafka.source import KafkaReader, ReaderOptions
 from service.rows import (
-    BLOCK,
+    BLOCKS,
+    FILED,
     LETTERS,
     REQUESTS,
     ROUTED,
     ROUTED_ARROW,
     Routed,
+    batch_id,
     record_batch,
     spread_keys,
 )
 
 if TYPE_CHECKING:
+    from sde.block import Block
     from sde.decoding import Messages
     from sde.stages.ingest import Ingest
 
@@ -44,6 +49,10 @@ class _IngestReader(KafkaReader):
         self._union, self._snapshots = given["union"], given["snapshots"]
         self._checkpoint = given["checkpoint"]
         self._site, self._secrets = given["site"], given["secrets"]
+
+    @classmethod
+    def with_options(cls, given: Mapping[str, str]) -> Self:
+        return cls(ReaderOptions.from_json(given["reader"]), given)
 
     def _ingest(self) -> Ingest:
         """Imported here: the processes that only plan do not need it."""
@@ -60,7 +69,7 @@ class _IngestReader(KafkaReader):
         offset = letters[0]["offset"]
         assert isinstance(offset, int)
         key = spread_keys(self._shards)[offset % self._shards]
-        return Routed(key, LETTERS, topic, partition, offset, orjson.dumps(letters))
+        return Routed(key, LETTERS, topic, partition, offset, offset + 1, orjson.dumps(letters))
 
     def lost(self, lost: Lost) -> Iterator[pa.RecordBatch]:
         reason = f"{lost.count} messages were deleted by the broker before they were read"
@@ -70,18 +79,56 @@ class _IngestReader(KafkaReader):
 
 
 class TupleReader(_IngestReader):
+    def __init__(self, options: ReaderOptions, given: Mapping[str, str]) -> None:
+        super().__init__(options, given)
+        self._arena, self._exchange = given["arena"], given["exchange"]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if self._exchange:
+            from service.exchange import Exchange
+
+            Exchange(Path(self._exchange)).sweep(batch_id())
+        yield from super().read(partition)
+
     def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
-        decoded = self._ingest().on_data(messages)
-        keys = spread_keys(self._shards)
-        topic, partition = messages.topic, messages.partition
-        rows = [
-            Routed(keys[b.shard], BLOCK, topic, partition, b.base, b.to_bytes())
-            for b in decoded.blocks
-        ]
+        from service.wanted_file import WantedFile
+
+        decoded = self._ingest().on_data(messages, WantedFile(Path(self._arena)).read())
+        by_shard: dict[int, list[Block]] = defaultdict(list)
+        for block in decoded.blocks:
+            by_shard[block.shard].append(block)
+        for shard, blocks in by_shard.items():  # one at a time: it may have many megabytes
+            yield record_batch([self._routed(shard, blocks, messages)], ROUTED_ARROW)
         if decoded.letters:
-            rows.append(self._letters(topic, partition, decoded.letters))
-        for row in rows:  # one at a time: a block may have many megabytes
+            row = self._letters(messages.topic, messages.partition, decoded.letters)
             yield record_batch([row], ROUTED_ARROW)
+
+    def _routed(self, shard: int, blocks: list[Block], messages: Messages) -> Routed:
+        """All blocks of some messages for a shard, in one row."""
+        if self._exchange:
+            from service.exchange import Exchange
+
+            exchange, batch = Exchange(Path(self._exchange)), batch_id()
+            body = orjson.dumps([exchange.put(batch, block) for block in blocks])
+        else:
+            body = pack([block.to_bytes() for block in blocks])
+        what = FILED if self._exchange else BLOCKS
+        key = spread_keys(self._shards)[shard]
+        first, last = int(messages.offsets[0]), int(messages.offsets[-1])
+        return Routed(key, what, messages.topic, messages.partition, first, last + 1, body)
+
+    def read_again(self, row: Routed) -> list[Block]:
+        """The blocks that a row stands for, with everything in them."""
+        from service.kafka.fetch import fetch
+
+        ingest, options = self._ingest(), self._options
+        shard = spread_keys(self._shards).index(row.shard_key)
+        blocks: list[Block] = []
+        for messages in fetch(
+            options.kafka, row.topic, row.partition, row.offset, row.end, patience=options.patience
+        ):
+            blocks += ingest.on_data(messages).blocks
+        return [block for block in blocks if block.shard == shard]
 
 
 class RequestReader(_IngestReader):
@@ -91,13 +138,16 @@ class RequestReader(_IngestReader):
         arrived = ingest.on_loop(messages) if is_loop else ingest.on_requests(messages)
         if not arrived:
             return
-        topic, partition, offset = messages.topic, messages.partition, int(messages.offsets[0])
         first, *others = spread_keys(self._shards)
-        rows = [Routed(first, REQUESTS, topic, partition, offset, _bundle(arrived))]
+        offset, end = int(messages.offsets[0]), int(messages.offsets[-1]) + 1
+        row = Routed(
+            first, REQUESTS, messages.topic, messages.partition, offset, end, _bundle(arrived)
+        )
+        rows = [row]
         spread = [one for one in arrived if not one.for_one_shard]
         if spread:
-            body = rows[0].body if len(spread) == len(arrived) else _bundle(spread)
-            rows += [Routed(key, REQUESTS, topic, partition, offset, body) for key in others]
+            body = row.body if len(spread) == len(arrived) else _bundle(spread)
+            rows += [row._replace(shard_key=key, body=body) for key in others]
         yield record_batch(rows, ROUTED_ARROW)
 
 
@@ -107,7 +157,8 @@ def _bundle(arrived: list[Arrived]) -> bytes:
 
 class _IngestSource(DataSource):
     """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic), `snapshots`,
-    `checkpoint` (its name), `site` and `secrets` (of its peers, as JSON)."""
+    `checkpoint` (its name), `site` and `secrets` (of its peers, as JSON), `arena` (folder of this
+    machine's), `exchange` (folder of blocks on their way, if all tasks share one)."""
 
     reader_class: type[_IngestReader]
 
@@ -115,8 +166,7 @@ class _IngestSource(DataSource):
         return ROUTED
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        options = ReaderOptions.from_json(self.options["reader"])
-        return self.reader_class(options, dict(self.options))
+        return self.reader_class.with_options(dict(self.options))
 
 
 class TupleSource(_IngestSource):

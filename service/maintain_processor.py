@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from service.rows import spread_keys
+from service.rows import batch_id, spread_keys
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +30,7 @@ class MaintainProcessor(StatefulProcessor):
         from service.shard_batch import run_batch
 
         number = spread_keys(self._settings.shards).index(key[0])
-        yield run_batch(number, _batch_id(), rows, self._backing, self._settings)
+        yield run_batch(number, batch_id(), rows, self._backing, self._settings)
 
     def close(self) -> None:
         pass
@@ -75,9 +74,3 @@ def _only(row: tuple[Any, ...] | None) -> bytes:
     if row is None:
         raise RuntimeError("the state store lacks a part that its head names")
     return bytes(row[0])
-
-
-def _batch_id() -> int:
-    context = TaskContext.get()
-    batch = context.getLocalProperty("streaming.sql.batchId") if context else None
-    return int(batch) if batch is not None else 0

@@ -20,9 +20,12 @@ class ProgressLog:
         self.caught_up = False  # when the last batch ended nothing was left to be read
 
     def follow(self, query: StreamingQuery) -> None:
-        recent = query.recentProgress
-        if not recent:
+        latest = query.lastProgress
+        if latest is None:
             return
+        recent = [latest]
+        if latest["batchId"] > self._last + 1:  # a hundred reports: only if some were missed
+            recent = query.recentProgress
         new = [p for p in recent if _ran(p) and p["batchId"] > self._last]
         if new:
             with self._path.open("a") as file:

@@ -42,8 +42,11 @@ def start_spark(settings: Settings) -> SparkSession:
     logs = settings.data_dir.absolute() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     # Rows are arrays of megabytes: G1 keeps such apart and marks the heap again and again for them.
+    # What the JVM does for a batch is little and always new (plans, tasks): its best compiler took
+    # a third of its time and was never done.
     java_options = [
         "-XX:+UseParallelGC",
+        "-XX:TieredStopAtLevel=1",
         *spark_classes.java_options(),
         f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
         f"-Dsde.logs={logs}",
@@ -133,6 +136,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         snapshots=settings.snapshots_root,
         checkpoint=checkpoint_name(settings),
         trust=settings.trust,
+        tuples=_source_options(data, settings),
     )
     merge = merge_task(settings.site, topics, checkpoint_name(settings), secrets(settings))
     # Spark asks the sources how far they are in this order: requests first, so that a question
@@ -155,17 +159,23 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
 def _read(
     spark: SparkSession, source: str, options: ReaderOptions, settings: Settings
 ) -> DataFrame:
-    return (
-        spark.readStream.format(source)
-        .option("reader", options.to_json())
-        .option("shards", str(settings.shards))
-        .option("union", settings.topics.union)
-        .option("snapshots", settings.snapshots_root)
-        .option("checkpoint", checkpoint_name(settings))
-        .option("site", settings.site)
-        .option("secrets", json.dumps(secrets(settings)))
-        .load()
-    )
+    return spark.readStream.format(source).options(**_source_options(options, settings)).load()
+
+
+def _source_options(options: ReaderOptions, settings: Settings) -> dict[str, str]:
+    arena = settings.arena_folder.absolute()
+    return {
+        "reader": options.to_json(),
+        "shards": str(settings.shards),
+        "union": settings.topics.union,
+        "snapshots": settings.snapshots_root,
+        "checkpoint": checkpoint_name(settings),
+        "site": settings.site,
+        "secrets": json.dumps(secrets(settings)),
+        "arena": str(arena),
+        # With a cluster, tasks need not be on the same machine.
+        "exchange": "" if settings.master else str(arena / "exchange"),
+    }
 
 
 def secrets(settings: Settings) -> dict[str, str]:

@@ -12,10 +12,14 @@ from typing import NamedTuple
 
 import mmh3
 import pyarrow as pa
+from pyspark import TaskContext
 
-BLOCK, REQUESTS, LETTERS, PARTIALS, REPORTS = "block", "requests", "letters", "partials", "reports"
+BLOCKS, FILED = "blocks", "filed"  # in the row itself, or in files that it names
+REQUESTS, LETTERS, PARTIALS, REPORTS = "requests", "letters", "partials", "reports"
 
-ROUTED = "shard_key int, what string, topic string, partition int, offset long, body binary"
+ROUTED = (
+    "shard_key int, what string, topic string, partition int, offset long, end long, body binary"
+)
 PARTIAL = "bucket_key int, what string, body binary"
 WRITTEN = "topic string, key string, value binary"
 
@@ -26,6 +30,7 @@ ROUTED_ARROW = pa.schema(
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("offset", pa.int64()),
+        ("end", pa.int64()),
         ("body", pa.binary()),
     ]
 )
@@ -33,11 +38,14 @@ WRITTEN_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value
 
 
 class Routed(NamedTuple):
+    """What came from the messages of a partition with offset <= their offset < end."""
+
     shard_key: int
     what: str
     topic: str
     partition: int
     offset: int
+    end: int
     body: bytes
 
 
@@ -60,3 +68,10 @@ def spread_keys(count: int) -> tuple[int, ...]:
         found.setdefault(place, key)
         key += 1
     return tuple(found[place] for place in range(count))
+
+
+def batch_id() -> int:
+    """Of the micro-batch that this task belongs to."""
+    context = TaskContext.get()
+    batch = context.getLocalProperty("streaming.sql.batchId") if context else None
+    return int(batch) if batch is not None else 0

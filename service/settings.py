@@ -72,7 +72,7 @@ class Settings:
     )
     master: str = field(default="", metadata={"help": "Spark master (default: local[cores])"})
     batch_seconds: float = field(
-        default=1.0, metadata={"help": "how long a batch should take when there is much to read"}
+        default=2.0, metadata={"help": "how long a batch should take when there is much to read"}
     )
     largest_batch: int = field(default=3_000_000, metadata={"help": "messages of a batch at most"})
     on_lost: OnLost = field(

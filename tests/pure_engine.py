@@ -1,9 +1,11 @@
 """The three stages wired without Spark and Kafka: one call is one micro-batch."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
+from sde.block import Block
 from sde.decoding import Limits, Messages
 from sde.federation.frames import is_frame
 from sde.federation.peers import Peers
@@ -53,6 +55,7 @@ class PureEngine:
         self.due = None
         self.entries = [[] for _ in range(shards)]
         self.letters = []
+        self.wanted = None  # of tuples, as the last batch had it
         self.batch = 0
         self.now = 1_700_000_000_000  # when what comes from elsewhere comes
         self._offsets = {}
@@ -95,8 +98,7 @@ class PureEngine:
         blocks = []
         if data:
             offset = self._next("data", partition, len(data))
-            decoded = self.ingest.on_data(messages(data, "data", partition, offset, time))
-            blocks, self.letters = decoded.blocks, self.letters + decoded.letters
+            blocks = self._blocks(messages(data, "data", partition, offset, time))
         partials, reports = [], []
         for number in range(len(self.stores)):
             stage = Maintain(self.shard(number), self.batch, self.library, self.trust)
@@ -106,6 +108,7 @@ class PureEngine:
             reports += [decode_loop(loop_json(report, "-"), "-") for report in stage.reports]
             if stage.entry:
                 self.entries[number].append(stage.entry)
+            self.wanted = stage.wanted
         self.batch += 1
         travelled = [Partial.from_bytes(p.to_bytes()) for p in partials]
         written = [*self.merge.on_partials(travelled), *self.merge.on_reports(reports)]
@@ -124,6 +127,18 @@ class PureEngine:
                 else:
                     self.union.append(told)
         return [json.loads(m.value) for m in written if m.role not in ("loop", "outbound")]
+
+    def _blocks(self, came):
+        """What ingest sends on: as much of the tuples as the last batch knew to be needed."""
+        decoded = self.ingest.on_data(came, self.wanted)
+        self.letters += decoded.letters
+
+        def again(shard):
+            return lambda: [b for b in self.ingest.on_data(came).blocks if b.shard == shard]
+
+        read_again = [again(shard) for shard in range(len(self.stores))]
+        travelled = [Block.from_bytes(block.to_bytes()) for block in decoded.blocks]
+        return [replace(block, read_again=read_again[block.shard]) for block in travelled]
 
     def ask(self, **request):
         (reply,) = self.run([{"id": "q", **request}]).values()

@@ -26,9 +26,28 @@ def decoded_bytes(array: pa.Array) -> int:
     return (pc.sum(lengths.take(array.indices)).as_py() or 0) + _WORD * len(array)
 
 
-def normal_form(name: str, array: pa.Array) -> pa.Array:
-    """The column as int64, float64, large_string or a dictionary of large_strings; Refusal if it
-    cannot be a field.
+def check_type(name: str, kind: pa.DataType) -> None:
+    """Refusal if a column of this type cannot be a field."""
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    known = (
+        _is_text,
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        types.is_date,
+        types.is_timestamp,
+        types.is_null,
+    )
+    if not any(fits(kind) for fits in known):
+        text = f"column {name!r} has type {kind}: expected numbers, texts, truth values or times"
+        raise Refusal(Code.BAD_FRAME, text, name)
+
+
+def normal_form(array: pa.Array) -> pa.Array:
+    """The column, whose type was checked, as int64, float64, large_string or a dictionary of
+    large_strings.
 
     Truth values are texts; dates and timestamps are milliseconds since the epoch; integers
     beyond int64 are texts, as they are in JSON; NaN and infinities, which JSON has not, are null.
@@ -47,12 +66,9 @@ def normal_form(name: str, array: pa.Array) -> pa.Array:
         array = array.cast(pa.float64())
         finite = pc.is_finite(array)
         return array if pc.all(finite).as_py() else pc.if_else(finite, array, None)
-    if types.is_date(kind) or types.is_timestamp(kind):
-        target = pa.timestamp("ms", getattr(kind, "tz", None))
-        options = pc.CastOptions(target, allow_time_truncate=True)
-        return pc.cast(array, options=options).cast(pa.int64())
-    text = f"column {name!r} has type {kind}: expected numbers, texts, truth values or times"
-    raise Refusal(Code.BAD_FRAME, text, name)
+    target = pa.timestamp("ms", getattr(kind, "tz", None))
+    options = pc.CastOptions(target, allow_time_truncate=True)
+    return pc.cast(array, options=options).cast(pa.int64())
 
 
 def to_column(array: pa.Array) -> Column:

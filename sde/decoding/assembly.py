@@ -9,6 +9,7 @@ from sde.block import Block
 from sde.column import Column
 from sde.decoding.messages import Messages
 from sde.decoding.routing import Routes
+from sde.needs import Wanted
 
 
 def assemble(
@@ -18,31 +19,35 @@ def assemble(
     times: NDArray[np.int64],
     message_of: NDArray[np.int64],
     lines: NDArray[np.int64],
+    wanted: Wanted | None,
 ) -> list[Block]:
     """One block for each group; times, messages (by index) and lines are those of the tuples."""
-    order = routes.order
-    stream_of, times, message_of = routes.stream_of[order], times[order], message_of[order]
-    offsets, arrivals = messages.offsets[message_of], messages.timestamps[message_of]
-    all_arrived = np.array_equal(times, arrivals)
-    all_lines = lines[order].astype(np.uint32) if lines.any() else None
     blocks = []
     for group, fields in zip(routes.groups, columns, strict=True):
-        own = slice(group.start, group.end)
-        base = offsets[own].min()
+        own = routes.order[group.start : group.end]
+        kept = None if wanted is None else wanted.of(group.dataset)
+        has_times, has_ids = (True, True) if kept is None else (kept.times, kept.ids)
+        timed, placed = own if has_times else own[:0], own if has_ids else own[:0]
+        arrivals, own_times = messages.timestamps[message_of[timed]], times[timed]
+        own_lines = lines[placed].astype(np.uint32)
+        # Tuples keep their order, so that the first has the smallest offset.
+        base = int(messages.offsets[message_of[own[0]]])
         block = Block(
             dataset=group.dataset,
             shard=group.shard,
             topic=messages.topic,
             partition=messages.partition,
-            base=int(base),
+            base=base,
             streams=group.streams,
             stream_hashes=group.stream_hashes,
-            stream_of=stream_of[own],
-            times=times[own],
-            offsets=(offsets[own] - base).astype(np.uint32),
-            lines=None if all_lines is None or not all_lines[own].any() else all_lines[own],
+            stream_of=routes.stream_of[own],
+            times=own_times,
+            offsets=(messages.offsets[message_of[placed]] - base).astype(np.uint32),
+            lines=own_lines if own_lines.any() else None,
             fields=fields,
-            arrivals=None if all_arrived else arrivals[own],
+            arrivals=None if np.array_equal(own_times, arrivals) else arrivals,
+            line=int(lines[own[0]]),
+            kept=kept,
         )
         blocks.append(block)
     return blocks

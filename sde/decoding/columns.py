@@ -14,6 +14,7 @@ from sde.decoding.routing import Routes
 from sde.decoding.segments import Segment
 from sde.kernels import columns as kernel
 from sde.kernels.json_scan import DECIMAL, INTEGER, TEXT
+from sde.needs import Wanted
 from synopses.hashing import number_texts
 from synopses.texts import Texts
 
@@ -26,8 +27,10 @@ class _Survey:
     sizes: NDArray[np.int64]  # bytes of texts in each column
 
 
-def build_columns(segment: Segment, routes: Routes, pool: TextPool) -> list[dict[str, Column]]:
-    """The columns of each group, by field name."""
+def build_columns(
+    segment: Segment, routes: Routes, pool: TextPool, wanted: Wanted | None
+) -> list[dict[str, Column]]:
+    """The columns of each group, by field name, as far as its data set's are wanted."""
     survey = _survey(segment, routes)
     mixed = _mixed(survey.contents)
     if mixed.any():
@@ -66,7 +69,13 @@ def build_columns(segment: Segment, routes: Routes, pool: TextPool) -> list[dict
             data = floats[base : base + size]
         valid = None if survey.counts[number] == size else present[base : base + size]
         columns[group][segment.names[name]] = Column(data, valid)
-    return columns
+    if wanted is None:
+        return columns
+    needed = [wanted.of(group.dataset).fields for group in routes.groups]
+    return [
+        {name: column for name, column in own.items() if name in fields}
+        for own, fields in zip(columns, needed, strict=True)
+    ]
 
 
 def _survey(segment: Segment, routes: Routes) -> _Survey:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sde.decoding.arrow_columns import decoded_bytes, normal_form
+from sde.decoding.arrow_columns import check_type, decoded_bytes, normal_form
 from sde.decoding.arrow_header import is_compressed
 from sde.decoding.limits import Limits
 from sde.messages.faults import Code, Refusal
@@ -23,12 +23,16 @@ _OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
 class Frame:
     """`dataset` is the data set of all rows; None if a column of that name has it."""
 
+    sent: pa.Table
     table: pa.Table  # columns in their normal form
     dataset: str | None
 
 
-def read_frame(payload: NDArray[np.uint8], limits: Limits) -> Frame:
-    """Refusal says why a frame cannot be read, and names the column if it is one's fault."""
+def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str] | None) -> Frame:
+    """Refusal says why a frame cannot be read, and names the column if it is one's fault.
+
+    Its table has the fields that are wanted (None: all) and the envelope.
+    """
     # A copy, which is aligned as Arrow wants it.
     source = pa.py_buffer(payload.tobytes())
     try:
@@ -42,11 +46,12 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits) -> Frame:
         if expanded > most:
             text = f"a frame of {expanded} bytes once decoded: expected at most {most}"
             raise Refusal(Code.TOO_LARGE, text)
-        columns = {
-            name: normal_form(name, column.combine_chunks())
-            for name, column in zip(table.column_names, table.columns, strict=True)
-            if not pa.types.is_null(column.type)
-        }
+        columns = {}
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            check_type(name, column.type)
+            kept = wanted is None or name in wanted or name in ENVELOPE
+            if kept and not pa.types.is_null(column.type):
+                columns[name] = normal_form(column.combine_chunks())
         if "time" in columns and columns["time"].type != pa.int64():
             raise Refusal(Code.BAD_FRAME, "column 'time' has integers beyond 64 bits", "time")
     except Refusal:
@@ -54,7 +59,7 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits) -> Frame:
     except Exception as error:  # bytes gone wrong make Arrow raise about anything
         text = f"not an Arrow IPC stream that can be read: {str(error)[:200] or repr(error)}"
         raise Refusal(Code.BAD_FRAME, text) from None
-    return Frame(pa.table(columns), dataset)
+    return Frame(table, pa.table(columns), dataset)
 
 
 def _refuse_compressed(source: pa.Buffer) -> None:

@@ -25,8 +25,9 @@ from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
 from sde.decoding.plain import EARLIEST, LATEST, TIME_EXPECTED
-from sde.decoding.routing import Routes, Spans, route
+from sde.decoding.routing import Group, Routes, Spans, route
 from sde.messages.faults import Code, Fault, Refusal
+from sde.needs import Wanted
 from synopses.texts import Texts
 
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
@@ -39,6 +40,7 @@ class _Alike:
     dataset: str | None
     tables: list[pa.Table] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
+    sent: dict[int, pa.Table] = field(default_factory=dict)  # what came, by message
 
 
 def decode_frames(
@@ -47,22 +49,28 @@ def decode_frames(
     shards: int,
     limits: Limits,
     letters: Letters,
+    wanted: Wanted | None,
 ) -> list[Block]:
     """The blocks of the messages `which`, all of them Arrow frames."""
     blocks: list[Block] = []
-    for alike in _alike(messages, which, limits, letters):
-        blocks += _Tuples(messages, alike, limits, letters).blocks(shards)
+    fields = None if wanted is None else wanted.fields
+    for alike in _alike(messages, which, limits, letters, fields):
+        blocks += _Tuples(messages, alike, limits, letters).blocks(shards, wanted)
     return blocks
 
 
 def _alike(
-    messages: Messages, which: NDArray[np.int64], limits: Limits, letters: Letters
+    messages: Messages,
+    which: NDArray[np.int64],
+    limits: Limits,
+    letters: Letters,
+    fields: frozenset[str] | None,
 ) -> Iterator[_Alike]:
     run: _Alike | None = None
     for i in which.tolist():
         payload = messages.buffer[messages.starts[i] : messages.ends[i]]
         try:
-            frame = read_frame(payload, limits)
+            frame = read_frame(payload, limits, fields)
         except Refusal as refusal:
             letters.refuse(i, 0, refusal.fault, payload.tobytes())
             continue
@@ -74,6 +82,7 @@ def _alike(
         run = run or _Alike(frame.dataset)
         run.tables.append(frame.table)
         run.messages.append(i)
+        run.sent[i] = frame.sent
     if run is not None:
         yield run
 
@@ -92,17 +101,18 @@ class _Tuples:
         sizes = [len(table) for table in alike.tables]
         self._message_of = np.repeat(np.array(alike.messages, np.int64), sizes)
         self._lines = np.concatenate([np.arange(size) for size in sizes])
-        self._table = pa.concat_tables(alike.tables)
+        self._sent = alike.sent
+        table = pa.concat_tables(alike.tables)
         self._columns = {
             name: to_column(column.combine_chunks())
-            for name, column in zip(self._table.column_names, self._table.columns, strict=True)
+            for name, column in zip(table.column_names, table.columns, strict=True)
         }
         self._datasets = self._one_dataset(alike.dataset)
         self._streams = self._names("stream")
         self._times = messages.timestamps[self._message_of]
         self._refused = np.zeros(len(self._lines), np.bool_)
 
-    def blocks(self, shards: int) -> list[Block]:
+    def blocks(self, shards: int, wanted: Wanted | None) -> list[Block]:
         if "dataset" in self._columns:
             self._check_names("dataset", self._datasets)
         self._check_names("stream", self._streams)
@@ -118,17 +128,21 @@ class _Tuples:
         return assemble(
             self._messages,
             routes,
-            [self._fields(routes, g.start, g.end, rows) for g in routes.groups],
+            [self._fields(routes, group, rows, wanted) for group in routes.groups],
             self._times[rows],
             self._message_of[rows],
             self._lines[rows],
+            wanted,
         )
 
     def _fields(
-        self, routes: Routes, start: int, end: int, rows: NDArray[np.int64]
+        self, routes: Routes, group: Group, rows: NDArray[np.int64], wanted: Wanted | None
     ) -> dict[str, Column]:
-        own = rows[routes.order[start:end]]
-        fields = {n: c.take(own) for n, c in self._columns.items() if n not in ENVELOPE}
+        own = rows[routes.order[group.start : group.end]]
+        names = self._columns.keys() - ENVELOPE
+        if wanted is not None:
+            names &= wanted.of(group.dataset).fields
+        fields = {name: c.take(own) for name, c in self._columns.items() if name in names}
         return {n: c for n, c in fields.items() if c.valid is None or c.valid.any()}
 
     def _one_dataset(self, dataset: str | None) -> Spans | Coded:
@@ -181,6 +195,8 @@ class _Tuples:
             return
         self._refused[row] = True
         message, line = int(self._message_of[row]), int(self._lines[row])
-        shown = self._table.slice(row, 1).to_pylist()[0] if self._letters.room(message) else None
+        shown = None
+        if self._letters.room(message):
+            shown = self._sent[message].slice(line, 1).to_pylist()[0]
         fault = Fault(Code.BAD_TUPLE, text, name)
-        self._letters.refuse(message, line, fault, orjson.dumps(shown))
+        self._letters.refuse(message, line, fault, orjson.dumps(shown, default=str))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from sde.kernels import json_scan
@@ -13,15 +15,16 @@ class Names:
     """The arrays belong to the scanner. It stops a segment at `most` names, before a row, and one
     row has at most `most` names beside `values` and as many in it."""
 
-    def __init__(self, most: int, longest: int) -> None:
-        room = 3 * most + 2 * len(_RESERVED)
+    def __init__(self, most: int, longest: int, first: Iterable[str] = ()) -> None:
+        """The names in `first`, at most `most`, get the smallest numbers."""
+        room = 4 * most + 2 * len(_RESERVED)
         self.bytes = np.empty(room * (longest + 1) + 8, np.uint8)
         self.offsets = np.zeros(room + 1, np.int64)
         self.counts = np.zeros(1, np.int64)
         self.table = np.full(1 << (2 * room).bit_length(), -1, np.int64)
         self.follows = np.full(room + 1, -1, np.int64)
         self.seen = np.zeros(room, np.int64)
-        for name in _RESERVED:
+        for name in (*_RESERVED, *(name.encode() for name in first)):
             quoted = np.frombuffer(bytearray(name + b'"'), np.uint8)
             json_scan.name_number(
                 quoted, 0, len(name), self.bytes, self.offsets, self.counts, self.table

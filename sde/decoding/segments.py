@@ -24,10 +24,12 @@ from sde.decoding.pool import TextPool
 from sde.decoding.rows import Rows
 from sde.kernels import json_scan
 from sde.messages.faults import Refusal
+from sde.needs import Wanted
 
 _MOST_CELLS = 16_000_000
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 _TIME_RANGE = np.array([EARLIEST, LATEST])
+_NO_NAME = 1 << 40  # a number that no name has
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,15 @@ class Segment:
 
 class Segments:
     def __init__(
-        self, pool: TextPool, rows: Rows, messages: Messages, limits: Limits, letters: Letters
+        self,
+        pool: TextPool,
+        rows: Rows,
+        messages: Messages,
+        limits: Limits,
+        letters: Letters,
+        wanted: Wanted | None,
     ) -> None:
+        self._wanted = None if wanted is None else sorted(wanted.fields)
         self._pool, self._rows, self._limits, self._letters = pool, rows, limits, letters
         self._timestamps = messages.timestamps[rows.messages]
         self._offsets = messages.offsets[rows.messages]
@@ -71,7 +80,7 @@ class Segments:
                 yield segment
 
     def _segment(self, first: int, end: int) -> tuple[int, Segment]:
-        names = Names(self._limits.max_fields, self._limits.max_name)
+        names = Names(self._limits.max_fields, self._limits.max_name, self._wanted or ())
         stop, used = self._scan(names, first, end)
         long = np.flatnonzero(self._entries.types[:used] == json_scan.LONG_DECIMAL)
         if len(long):
@@ -107,7 +116,7 @@ class Segments:
             is_full, row, used = json_scan.scan(
                 self._pool.array, self._rows.starts, self._rows.ends, first, row, end, used,
                 _MOST_CELLS, self._limits.max_tuple_bytes, self._limits.max_name,
-                self._limits.max_fields, _TIME_RANGE,
+                self._limits.max_fields, self._unwanted, _TIME_RANGE,
                 names.bytes, names.offsets, names.counts, names.table, names.follows, names.seen,
                 e.fields, e.types, e.words, e.floats,
                 self._row_entries, self._taken, self._spans, self._times,
@@ -115,6 +124,13 @@ class Segments:
             if not is_full:
                 return row, used
             e.grow(used, 2 * len(e))
+
+    @property
+    def _unwanted(self) -> int:
+        """Names with this number and above are of fields that nobody reads."""
+        if self._wanted is None:
+            return _NO_NAME
+        return json_scan.RESERVED + len(self._wanted)
 
     def _read_plainly(
         self, left: NDArray[np.int64], numbers: dict[str, int], first: int, stop: int, used: int
@@ -143,8 +159,9 @@ class Segments:
             spans = (*plain.text_span(found.dataset), *plain.text_span(found.stream))
             before = len(plain)
             for name, value in found.values.items():
-                if value is not None:
-                    plain.add(numbers.setdefault(name, len(numbers)), value)
+                number = numbers.setdefault(name, len(numbers))
+                if value is not None and number < self._unwanted:
+                    plain.add(number, value)
             read.append((row, *spans, time, used + before, used + len(plain)))
         if read:
             columns = np.array(read, np.int64).T

@@ -29,6 +29,7 @@ from sde.decoding.routing import Spans, route
 from sde.decoding.rows import cut_rows
 from sde.decoding.segments import Segments
 from sde.messages.faults import Code, Fault
+from sde.needs import Wanted
 
 _FRAME_START = b"\xff\xff\xff\xff"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -42,8 +43,15 @@ class Decoded:
     letters: list[dict[str, Any]]
 
 
-def decode_tuples(messages: Messages, shards: int, limits: Limits) -> Decoded:
-    """The tuples of all messages, as one block or more for each data set and shard among them."""
+def decode_tuples(
+    messages: Messages, shards: int, limits: Limits, wanted: Wanted | None = None
+) -> Decoded:
+    """The tuples of all messages, as one block or more for each data set and shard among them.
+
+    `wanted` is what is kept of them (None: everything); it does not change what is refused.
+    """
+    if wanted is not None and len(wanted.fields) > limits.max_fields:
+        wanted = None  # more than the scanner tells apart
     letters = Letters(messages, limits)
     pool = TextPool(messages.buffer)
     blocks: list[Block] = []
@@ -54,9 +62,9 @@ def decode_tuples(messages: Messages, shards: int, limits: Limits) -> Decoded:
         if not len(run):
             continue
         if _starts_with(pool.array, messages, run[:1], _FRAME_START)[0]:
-            blocks += decode_frames(messages, run, shards, limits, letters)
+            blocks += decode_frames(messages, run, shards, limits, letters, wanted)
         else:
-            blocks += _decode_text(messages, run, pool, shards, limits, letters)
+            blocks += _decode_text(messages, run, pool, shards, limits, letters, wanted)
     return Decoded(blocks, letters.sorted())
 
 
@@ -89,17 +97,18 @@ def _decode_text(
     shards: int,
     limits: Limits,
     letters: Letters,
+    wanted: Wanted | None,
 ) -> list[Block]:
     starts, ends = messages.starts[which], messages.ends[which]
     starts += len(_BYTE_ORDER_MARK) * _starts_with(pool.array, messages, which, _BYTE_ORDER_MARK)
     rows = cut_rows(pool.array, starts, ends, which, limits)
     blocks: list[Block] = []
-    for segment in Segments(pool, rows, messages, limits, letters):
+    for segment in Segments(pool, rows, messages, limits, letters, wanted):
         spans = segment.spans
         routes = route(
             Spans(pool.array, spans[0], spans[1]), Spans(pool.array, spans[2], spans[3]), shards
         )
-        columns = build_columns(segment, routes, pool)
+        columns = build_columns(segment, routes, pool, wanted)
         message_of, lines = rows.messages[segment.rows], rows.lines[segment.rows]
-        blocks += assemble(messages, routes, columns, segment.times, message_of, lines)
+        blocks += assemble(messages, routes, columns, segment.times, message_of, lines, wanted)
     return blocks

@@ -324,7 +324,7 @@ def _put_entry(
 
 @njit(inline="always")
 def _row(
-    buffer, p, end, row, entry, longest_name, most_fields, time_range,
+    buffer, p, end, row, entry, longest_name, most_fields, unwanted, time_range,
     names, name_offsets, counts, table, follows, seen,
     entry_fields, entry_types, entry_words, entry_floats, spans, times,
 ):  # fmt: skip
@@ -384,7 +384,7 @@ def _row(
                 fields += 1
                 if fields > most_fields:
                     return -1
-                if kind != NOTHING and inside == has_values:
+                if kind != NOTHING and inside == has_values and name < unwanted:
                     entry = _put_entry(
                         entry, name, kind, first, second, number,
                         entry_fields, entry_types, entry_words, entry_floats,
@@ -422,7 +422,7 @@ def _row(
 
 @njit(cache=True, nogil=True)
 def _learn(
-    buffer, p, end, names, name_offsets, counts, table,
+    buffer, p, end, unwanted, names, name_offsets, counts, table,
     text, bounds, words, masks, word_bounds, roles, is_text,
 ):  # fmt: skip
     """The shape of a row that was taken; how many values it has, 0 if it can be no shape.
@@ -468,7 +468,8 @@ def _learn(
             elif depth == 1 and name == TIME:
                 roles[count] = _TUPLE_TIME
             else:
-                roles[count] = _IGNORED if depth == 1 and has_values else name
+                ignored = (depth == 1 and has_values) or name >= unwanted
+                roles[count] = _IGNORED if ignored else name
             count += 1
             bounds[count] = used
             if c == _QUOTE:
@@ -569,7 +570,7 @@ def _shaped_row(
 @njit(cache=True, nogil=True)
 def scan(
     buffer, row_starts, row_ends, first_row, row, last_row, entry,
-    most_cells, longest_row, longest_name, most_fields, time_range,
+    most_cells, longest_row, longest_name, most_fields, unwanted, time_range,
     names, name_offsets, counts, table, follows, seen,
     entry_fields, entry_types, entry_words, entry_floats,
     row_entries, taken, spans, times,
@@ -581,6 +582,7 @@ def scan(
     the subset; its entries are row_entries[row, 0] to row_entries[row, 1]; spans[:, row] holds
     start and end of data set and of stream; times[row] is left alone where the tuple has no time.
     A segment ends when its fields times its rows pass `most_cells`, or its fields `most_fields`.
+    Values of names from the number `unwanted` on become no entries.
     """
     values = 0  # of the shape; 0: none
     misses = patience = 0
@@ -606,14 +608,14 @@ def scan(
                 )  # fmt: skip
             if after < 0:
                 after = _row(
-                    buffer, start, end, row, entry, longest_name, most_fields,
+                    buffer, start, end, row, entry, longest_name, most_fields, unwanted,
                     time_range, names, name_offsets, counts, table, follows, seen,
                     entry_fields, entry_types, entry_words, entry_floats, spans, times,
                 )  # fmt: skip
                 misses += 1
                 if after >= 0 and misses > patience:
                     values = _learn(
-                        buffer, start, end, names, name_offsets, counts, table,
+                        buffer, start, end, unwanted, names, name_offsets, counts, table,
                         text, bounds, words, masks, word_bounds, roles, is_text,
                     )  # fmt: skip
                     misses, patience = 0, max(_FIRST_PATIENCE, 2 * patience)

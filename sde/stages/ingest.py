@@ -30,6 +30,7 @@ from sde.messages import (
     decode_request,
 )
 from sde.messages.loop import FOR_THE_SERVICE, decode_loop
+from sde.needs import Wanted
 
 
 class Ingest:
@@ -45,8 +46,9 @@ class Ingest:
         self._limits, self._library, self._checkpoint = limits, library, checkpoint
         self._peers = peers or Peers(own=checkpoint)
 
-    def on_data(self, messages: Messages) -> Decoded:
-        decoded = decode_tuples(messages, self.shards, self._limits)
+    def on_data(self, messages: Messages, wanted: Wanted | None = None) -> Decoded:
+        """`wanted` is what has to be kept of the tuples, as far as that is known."""
+        decoded = decode_tuples(messages, self.shards, self._limits, wanted)
         if len(self._peers.sites) > 1:  # records of different sites must not pass for the same one
             topic = f"{self._peers.site}/{messages.topic}"
             return replace(decoded, blocks=[replace(b, topic=topic) for b in decoded.blocks])

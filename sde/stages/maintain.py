@@ -18,7 +18,7 @@ import orjson
 
 from sde.answering import READS, decoded, refused, say
 from sde.arrived import Arrived
-from sde.block import Block
+from sde.block import Block, completed
 from sde.changing import CHANGES, Changes
 from sde.each import EachWatcher
 from sde.federation import clerk, standing
@@ -50,6 +50,7 @@ from sde.messages.loop import (
     loop_json,
 )
 from sde.messages.windows import ARRIVAL
+from sde.needs import Wanted
 from sde.partial import Partial
 from sde.plugging import distrusted, settle
 from sde.plugins.trust import Trust
@@ -76,6 +77,7 @@ class Maintain:
         self._changes = Changes(shard, library)
         self._watcher = Watcher(shard, batch)
         self._partials: list[Partial] = []
+        self._blocks: list[Block] = []
         self._before: list[Arrived] = []
         self._after: list[Arrived] = []
         self._kept: list[bytes] | None = None  # blocks, once they are added
@@ -86,19 +88,19 @@ class Maintain:
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
         need = self._next_due()
-        blocks = sorted(blocks, key=lambda b: b.order)
+        self._blocks = list(blocks)
         ticked, again = self._on_loop([a for a in arrived if a.loop])
         for one in [*again, *(a for a in arrived if not a.loop)]:
-            self._on_request(one, blocks)
-        self._add(blocks)
-        self._partials += EachWatcher(shard, self._batch).answers(blocks)
+            self._on_request(one)
+        self._add()
+        self._partials += EachWatcher(shard, self._batch).answers(self._blocks)
         self._partials += self._watcher.answers(self._due)
         self._partials += standing.answers(shard, self._watcher, self._due, self._batch)
         clerk.close_ended(shard)
         self._partials += self._watcher.ended()
         self._partials += clerk.answers(shard, self._batch)
         self._note_failures()
-        self._report({block.dataset for block in blocks})
+        self._report({block.dataset for block in self._blocks})
         due = self._next_due()
         if shard.number == 0 and (ticked or due != need):
             self.reports.append(Due(due))
@@ -106,6 +108,11 @@ class Maintain:
             self.entry = _pack_entry(self._before, self._after, self._kept or [])
         shard.save()
         return self._partials
+
+    @property
+    def wanted(self) -> Wanted:
+        """What has to be kept of tuples from now on."""
+        return self._shard.wanted
 
     def _next_due(self) -> int | None:
         """All shards wait for the same: one of them looks, and says it for all."""
@@ -167,7 +174,7 @@ class Maintain:
 
     # -- requests --------------------------------------------------------------------------------
 
-    def _on_request(self, one: Arrived, blocks: Sequence[Block]) -> None:
+    def _on_request(self, one: Arrived) -> None:
         """One partial for a request, also if it means several things to be done."""
         if clerk.note(self._shard, one):
             (self._before if self._kept is None else self._after).append(one)
@@ -176,7 +183,7 @@ class Maintain:
         last = one
         for meant in self._meant(one) if clerk.contributes(one) else ():
             last = meant
-            head, parts = self._carry_out(meant, blocks)
+            head, parts = self._carry_out(meant)
             if "fault" in head:
                 break
         shard = self._shard
@@ -199,10 +206,10 @@ class Maintain:
         found = self._shard.registry.find(uid)
         return found.definition if found else None
 
-    def _carry_out(self, one: Arrived, blocks: Sequence[Block]) -> Said:
+    def _carry_out(self, one: Arrived) -> Said:
         request = decoded(one)
         if not isinstance(request, (*_NEEDS_NO_DATA, Fault)):
-            self._add(blocks)
+            self._add()
         if isinstance(request, Fault):
             return refused(request)
         if isinstance(request, READS):
@@ -215,15 +222,20 @@ class Maintain:
 
     # -- data ------------------------------------------------------------------------------------
 
-    def _add(self, blocks: Sequence[Block]) -> None:
-        """Add the blocks, once; the log keeps what was used of them."""
+    def _add(self) -> None:
+        """Add the blocks, once; the log keeps what was used of them.
+
+        Ingest knows what was needed a moment ago: a block is read again if more is needed now.
+        """
         if self._kept is not None:
             return
         kept = []
-        for block in blocks:
-            needs = self._shard.needs(block.dataset)
+        wanted = self._shard.wanted
+        self._blocks = completed(self._blocks, wanted)
+        for block in self._blocks:
+            needs = wanted.get(block.dataset)
             if needs is not None:
-                used = block.select(needs.fields, times=needs.times, ids=needs.ids)
+                used = block.select(needs)
                 self._shard.add(used)
                 kept.append(used.to_bytes(compress=True))
         self._note_failures()  # in front of the data: a replay does not try it again

@@ -3,7 +3,8 @@
 A batch takes a fixed time, whatever it holds, and some time for what it reads. Both are learnt
 from the batches that ran (a line through the recent ones), because only the second can be made
 smaller: cutting batches when the machine is slow would make everything slower. So a batch may
-take the target, or twice its fixed time if that is longer.
+take the target, or twice its fixed time if that is longer, but never long: the first batches of an
+engine take much longer than those to come, whatever they hold.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ _FASTEST_GROWTH = 4.0
 _FASTEST_SHRINK = 0.25
 # A batch smaller than this part of the budget says little about how long a full one takes.
 _TELLING = 0.5
-_REMEMBERED = 0.85  # of what earlier batches say, when one more is learnt from
+_LONGEST = 2.0  # times the target that reading may take beside the fixed time
+_REMEMBERED = 0.75  # of what earlier batches say, when one more is learnt from
 _SPREAD = 0.01  # of the sizes (variance over squared mean) from which a line can be drawn
+_DOUBTED = 0.9  # of a long fixed time is believed, each time nothing is learnt of it
 _FIRST_GUESS = 0.6  # of the first batch's time is fixed; what is seen later takes its place
 
 
@@ -38,7 +41,7 @@ class Pace:
             self._remember(0.0, _FIRST_GUESS * seconds)
         self._remember(float(size), seconds)
         each = self._time_of_a_byte()
-        allowed = max(self._target - self._fixed, self._fixed)
+        allowed = min(max(self._target - self._fixed, self._fixed), _LONGEST * self._target)
         factor = allowed / max(each * self._budget, 1e-9)
         if factor > 1 and size < _TELLING * self._budget:
             return  # little came: a larger budget would only be a guess
@@ -59,5 +62,7 @@ class Pace:
         if variance > _SPREAD * mean_n**2:
             slope = max(0.0, (self._nt / self._weight - mean_n * mean_t) / variance)
             self._fixed = max(0.0, mean_t - slope * mean_n)
+        elif self._fixed > self._target:
+            self._fixed *= _DOUBTED  # batches of one size cannot tell: let it vary
         self._fixed = min(self._fixed, mean_t)
         return (mean_t - self._fixed) / max(mean_n, 1.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sde.block import Block, first_words
 from sde.column import Coded, Column
 from sde.decimals import text_numbers
+from sde.needs import Needs
 from synopses.errors import StateError
 from synopses.hashing import hash_key
 from synopses.texts import Texts
@@ -59,7 +60,7 @@ def test_a_block_survives_its_bytes(rows, lines, compress):
 def test_integers_of_any_size_survive_their_bytes():
     for numbers in ([-(2**63), 2**63 - 1], [2**63 - 1] * 2, [-1, 254], [-1, 255], [0, 2**32]):
         column = Column(np.array(numbers))
-        before = block(2).select([], times=True, ids=True)
+        before = block(2).select(Needs(times=True, ids=True))
         before.fields["n"] = column
         after = Block.from_bytes(before.to_bytes())
         assert after.fields["n"].data.tolist() == numbers
@@ -68,7 +69,7 @@ def test_integers_of_any_size_survive_their_bytes():
 def test_codes_of_texts_that_are_not_there_are_refused():
     texts = Texts.of(["a", "b"])
     for codes in ([0, 1, 2], [0, -1, 1]):
-        wrong = block(3).select([], times=True, ids=True)
+        wrong = block(3).select(Needs(times=True, ids=True))
         wrong.fields["k"] = Column(Coded(texts, np.array(codes, np.int32)))
         with pytest.raises(StateError, match="a text beyond the 2"):
             Block.from_bytes(wrong.to_bytes())
@@ -92,7 +93,7 @@ def test_damaged_bytes_are_refused(data, compress):
 
 
 def test_only_what_was_selected_is_kept():
-    part = block().select(["price", "nothing"], times=False, ids=False)
+    part = block().select(Needs(frozenset({"price", "nothing"})))
     after = Block.from_bytes(part.to_bytes())
     for kept in (part, after):
         assert len(kept) == 6
@@ -100,24 +101,6 @@ def test_only_what_was_selected_is_kept():
         assert len(kept.times) == len(kept.offsets) == len(kept.ids()) == 0
         assert kept.lines is None
         assert kept.numbers("price").tolist() == block().numbers("price").tolist()
-
-
-def test_taken_tuples_are_the_same_tuples():
-    whole = block()
-    indices = np.array([3, 5])
-    part = whole.take(indices)
-    expected = {k: v for i, (k, v) in enumerate(naive.tuples_of([whole]).items()) if i in indices}
-    assert naive.tuples_of([part]) == expected
-    assert list(part.streams) == ["é"]
-    assert part.stream_hashes.tolist() == whole.stream_hashes[1:].tolist()
-    assert part.ids().tolist() == whole.ids()[indices].tolist()
-    assert part.base == 2**40 + 1
-
-
-def test_nothing_taken_is_an_empty_block():
-    empty = block().take(np.array([], np.int64))
-    assert len(empty) == len(empty.streams) == 0
-    assert_equal(empty, Block.from_bytes(empty.to_bytes()))
 
 
 def test_keys_are_the_hashes_of_texts_and_say_which_rows_have_them():

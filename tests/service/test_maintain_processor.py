@@ -15,12 +15,12 @@ from sde.partial import Partial
 from sde.plugins.trust import Trust
 from sde.stages.ingest import Ingest
 from service.maintain_processor import MaintainProcessor
-from service.rows import BLOCK, LETTERS, PARTIALS, REQUESTS, spread_keys
+from service.rows import BLOCKS, LETTERS, PARTIALS, REQUESTS, spread_keys
 from service.shard_batch import ShardSettings
 
 SHARDS = 1
 INGEST = Ingest(SHARDS, Limits())
-COLUMNS = ["shard_key", "what", "topic", "partition", "offset", "body"]
+COLUMNS = ["shard_key", "what", "topic", "partition", "offset", "end", "body"]
 
 
 @pytest.fixture
@@ -34,6 +34,7 @@ def tester(tmp_path):
         snapshots=str(tmp_path / "snapshots"),
         checkpoint="-",
         trust=Trust(),
+        tuples={},
     )
     return TwsTester(MaintainProcessor(settings))
 
@@ -41,12 +42,13 @@ def tester(tmp_path):
 def requests_row(requests, offset=0):
     arrived = INGEST.on_requests(messages(requests, "requests", offset=offset))
     body = pack([orjson.dumps(one.as_json()) for one in arrived])
-    return (spread_keys(SHARDS)[0], REQUESTS, "requests", 0, offset, body)
+    return (spread_keys(SHARDS)[0], REQUESTS, "requests", 0, offset, offset + len(requests), body)
 
 
 def block_rows(data):
     blocks = INGEST.on_data(messages(data)).blocks
-    return [(spread_keys(SHARDS)[0], BLOCK, "data", 0, b.base, b.to_bytes()) for b in blocks]
+    body = pack([block.to_bytes() for block in blocks])
+    return [(spread_keys(SHARDS)[0], BLOCKS, "data", 0, 0, len(data), body)]
 
 
 def run(tester, *rows):
@@ -76,7 +78,7 @@ def test_requests_apply_in_the_order_of_their_topic_however_rows_come(tester):
 
 def test_dead_letters_pass_through(tester):
     body = json.dumps([{"code": "bad_json"}]).encode()
-    out, partials = run(tester, (spread_keys(SHARDS)[0], LETTERS, "data", 0, 0, body))
+    out, partials = run(tester, (spread_keys(SHARDS)[0], LETTERS, "data", 0, 0, 1, body))
     assert partials == []
     assert out[out["what"] == LETTERS]["body"].tolist() == [body]
 
