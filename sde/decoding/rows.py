@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sde.decoding.limits import Limits
 from sde.kernels import lines as kernel
 
-_NEWLINE = 10
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -35,7 +33,7 @@ def cut_rows(
     limits: Limits,
 ) -> Rows:
     """The rows of buffer[starts[i]:ends[i]], which is message messages[i]."""
-    newlines = np.count_nonzero(buffer[starts[0] : ends[-1]] == _NEWLINE)
+    newlines = kernel.count_newlines(buffer, starts[0], ends[-1])
     # Most often there are no newlines but those between messages.
     is_one = np.ones(len(starts), np.bool_)
     if newlines >= len(starts):

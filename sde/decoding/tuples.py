@@ -28,11 +28,12 @@ from sde.decoding.pool import TextPool
 from sde.decoding.routing import Spans, route
 from sde.decoding.rows import cut_rows
 from sde.decoding.segments import Segments
+from sde.kernels.lines import starting_with
 from sde.messages.faults import Code, Fault
 from sde.needs import Wanted
 
-_FRAME_START = b"\xff\xff\xff\xff"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_FRAME_START = np.array([255, 255, 255, 255], np.uint8)
+_BYTE_ORDER_MARK = np.array([0xEF, 0xBB, 0xBF], np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +79,13 @@ def _sizes_checked(messages: Messages, limits: Limits, letters: Letters) -> NDAr
 
 
 def _starts_with(
-    buffer: NDArray[np.uint8], messages: Messages, which: NDArray[np.int64], mark: bytes
+    buffer: NDArray[np.uint8],
+    messages: Messages,
+    which: NDArray[np.int64],
+    mark: NDArray[np.uint8],
 ) -> NDArray[np.bool_]:
-    starts = messages.starts[which]
-    fits: NDArray[np.bool_] = buffer[starts] == mark[0]
-    for i in np.flatnonzero(fits).tolist():
-        start = int(starts[i])
-        fits[i] = (
-            buffer[start : min(start + len(mark), int(messages.ends[which[i]]))].tobytes() == mark
-        )
+    fits = np.empty(len(which), np.bool_)
+    starting_with(buffer, messages.starts, messages.ends, which, mark, fits)
     return fits
 
 

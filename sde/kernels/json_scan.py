@@ -33,12 +33,14 @@ _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE = 34, 92, 44, 58, 123, 125
 _MINUS, _PLUS, _POINT, _ZERO, _NINE, _E = 45, 43, 46, 48, 57, 101
 _TRUE, _FALSE, _NULL = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null"))
 _POWERS = np.array([10.0**i for i in range(23)])  # all of them exact
+_WHOLE_POWERS = np.array([10**i for i in range(9)], np.uint64)
 _LARGEST_EXACT = np.uint64(2**53)
 _INT64_MAX = np.uint64(2**63 - 1)
 # Eight bytes at once: the same byte in all eight places of a word.
 _ONES = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
-_QUOTES, _BACKSLASHES, _SPACES = (_ONES * np.uint64(c) for c in (34, 92, 32))
+_QUOTES, _BACKSLASHES, _SPACES, _ZEROS = (_ONES * np.uint64(c) for c in (34, 92, 32, 48))
+_TO_HIGH_BIT = _ONES * np.uint64(0x80 - 10)
 
 
 @intrinsic
@@ -62,6 +64,30 @@ def _byte(typing, buffer, at):
         return builder.zext(builder.load(builder.gep(array.data, [args[1]])), ir.IntType(64))
 
     return types.int64(buffer, types.int64), generate
+
+
+@intrinsic
+def _at(typing, array, at):
+    """array[at] without a check or wrapping round, which would be half of what a row costs."""
+
+    def generate(context, builder, signature, args):
+        held = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        return context.unpack_value(builder, array.dtype, builder.gep(held.data, [args[1]]))
+
+    return array.dtype(array, types.int64), generate
+
+
+@intrinsic
+def _put(typing, array, at, value):
+    """array[at] = value, likewise; of an array with columns, as if it had but one row."""
+
+    def generate(context, builder, signature, args):
+        held = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        place = builder.gep(held.data, [args[1]])
+        context.pack_value(builder, array.dtype, args[2], place)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, array.dtype), generate
 
 
 @intrinsic
@@ -139,11 +165,13 @@ def _string_end(buffer, start, end):
 
 
 @njit(inline="always")
-def _eight_digits(word):
-    """Whether all eight bytes are digits."""
-    high, sixes = np.uint64(0xF0F0F0F0F0F0F0F0), np.uint64(0x0606060606060606)
-    threes = np.uint64(0x3030303030303030)
-    return word & high == threes and (word + sixes) & high == threes
+def _leading_digits(word):
+    """How many of the eight bytes, from the first one on, are digits."""
+    # A digit is 0 to 9 without its 0x30; what is more gets its high bit set. A carry may set
+    # that of higher bytes wrongly, never of lower ones.
+    digits = word ^ _ZEROS
+    others = ((digits + _TO_HIGH_BIT) | digits) & _HIGH_BITS
+    return _zero_bits_below(others) >> 3 if others else 8
 
 
 @njit(inline="always")
@@ -158,8 +186,17 @@ def _number_of_eight(word):
 @njit(inline="always")
 def _digits(buffer, p, end, mantissa):
     """(place after the digits that start here, the number they make behind those before)."""
-    while p + 8 <= end and _eight_digits(_word(buffer, p)):
-        mantissa = mantissa * np.uint64(100_000_000) + _number_of_eight(_word(buffer, p))
+    while p + 8 <= buffer.size:
+        word = _word(buffer, p)
+        count = min(_leading_digits(word), end - p)
+        if count < 8:
+            if count > 0:
+                # Zeros in front make eight digits of them.
+                unused = np.uint64(64 - 8 * count)
+                word = (word << unused) | (_ZEROS >> (np.uint64(64) - unused))
+                mantissa = mantissa * _WHOLE_POWERS[count] + _number_of_eight(word)
+            return p + count, mantissa
+        mantissa = mantissa * _WHOLE_POWERS[8] + _number_of_eight(word)
         p += 8
     while p < end:
         digit = _byte(buffer, p) - _ZERO
@@ -224,6 +261,33 @@ def _number(buffer, start, end):
     if digits + exponent > 300 or power < -300:
         return BAD, p, 0, 0.0  # near the ends of what a float64 can hold
     return LONG_DECIMAL, p, start, 0.0
+
+
+@njit(inline="always")
+def _digits_end(buffer, p, end):
+    """The place after the digits that start here; eight of them at most."""
+    if p + 8 <= buffer.size:
+        return p + min(_leading_digits(_word(buffer, p)), end - p)
+    first = p
+    while p < end and p < first + 8 and _ZERO <= _byte(buffer, p) <= _NINE:
+        p += 1
+    return p
+
+
+@njit(inline="always")
+def _short_number_end(buffer, start, end):
+    """The place after a number that nobody reads; -1 if it has to be looked at more closely."""
+    first = start + 1 if _byte(buffer, start) == _MINUS else start
+    p = _digits_end(buffer, first, end)
+    digits = p - first
+    if digits == 0 or digits == 8 or (digits > 1 and _byte(buffer, first) == _ZERO):
+        return -1
+    if p < end and _byte(buffer, p) == _POINT:
+        first = p + 1
+        p = _digits_end(buffer, first, end)
+        if p == first or p == first + 8:
+            return -1
+    return -1 if p < end and _byte(buffer, p) | 32 == _E else p
 
 
 @njit(cache=True, nogil=True)
@@ -313,12 +377,12 @@ def _put_entry(
     entry_fields, entry_types, entry_words, entry_floats,
 ):  # fmt: skip
     """Write a value down; the next free entry."""
-    entry_fields[entry] = field
-    entry_types[entry] = kind
-    entry_words[entry, 0] = first
-    entry_words[entry, 1] = second
+    _put(entry_fields, entry, field)
+    _put(entry_types, entry, kind)
+    _put(entry_words, 2 * entry, first)
+    _put(entry_words, 2 * entry + 1, second)
     if kind == DECIMAL:
-        entry_floats[entry, 0] = number
+        _put(entry_floats, 2 * entry, number)
     return entry + 1
 
 
@@ -512,7 +576,7 @@ def _stands_at(buffer, p, words, masks, first, last):
     """Whether these words of a shape stand there; the buffer goes on for eight bytes behind."""
     differing = np.uint64(0)
     for k in range(first, last):
-        differing |= (_word(buffer, p) & masks[k]) ^ words[k]
+        differing |= (_word(buffer, p) & _at(masks, k)) ^ _at(words, k)
         p += 8
     return differing == 0
 
@@ -524,15 +588,17 @@ def _shaped_row(
     entry_fields, entry_types, entry_words, entry_floats, spans, times,
 ):  # fmt: skip
     """Read one tuple of that shape: the next free entry, or -1 if the row has not the shape."""
+    rows = times.size
     for i in range(values):
-        size = bounds[i + 1] - bounds[i]
+        size = _at(bounds, i + 1) - _at(bounds, i)
         if p + size > end or not _stands_at(
-            buffer, p, words, masks, word_bounds[i], word_bounds[i + 1]
+            buffer, p, words, masks, _at(word_bounds, i), _at(word_bounds, i + 1)
         ):
             return -1
         p += size
-        role = roles[i]
-        if is_text[i]:
+        role = _at(roles, i)
+        kind, first, second, number = NOTHING, 0, 0, 0.0
+        if _at(is_text, i):
             after = _string_end(buffer, p, end)
             if after < 0:
                 return -1
@@ -540,10 +606,12 @@ def _shaped_row(
         else:
             if p >= end:
                 return -1
-            kind, after, first, number = _number(buffer, p, end)
-            if kind == BAD:
-                return -1
-            second = after if kind == LONG_DECIMAL else 0
+            after = _short_number_end(buffer, p, end) if role == _IGNORED else -1
+            if after < 0:
+                kind, after, first, number = _number(buffer, p, end)
+                if kind == BAD:
+                    return -1
+                second = after if kind == LONG_DECIMAL else 0
         if role >= 0:
             entry = _put_entry(
                 entry, role, kind, first, second, number,
@@ -552,13 +620,13 @@ def _shaped_row(
         elif role == _TUPLE_TIME:
             if kind != INTEGER or not time_range[0] <= first <= time_range[1]:
                 return -1
-            times[row] = first
+            _put(times, row, first)
         elif role != _IGNORED:
             place = 0 if role == _DATASET_SPAN else 2
             if second == first or second - first > longest_name:
                 return -1
-            spans[place, row] = first
-            spans[place + 1, row] = second
+            _put(spans, place * rows + row, first)
+            _put(spans, (place + 1) * rows + row, second)
         p = after
     if p + bounds[values + 1] - bounds[values] != end or not _stands_at(
         buffer, p, words, masks, word_bounds[values], word_bounds[values + 1]

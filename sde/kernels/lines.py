@@ -38,6 +38,46 @@ def _line_end(buffer, p, end):
     return p
 
 
+@intrinsic
+def _bits_set(typing, word):
+    def generate(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), generate
+
+
+@njit(cache=True, nogil=True)
+def count_newlines(buffer, start, end):
+    low = ~_HIGH_BITS
+    count = 0
+    p = start
+    while p + 8 <= end:
+        differing = _word(buffer, p) ^ _NEWLINES
+        # Exact in every byte, where the shorter test for one of them is not.
+        count += _bits_set(~(((differing & low) + low) | differing | low))
+        p += 8
+    while p < end:
+        count += buffer[p] == _NEWLINE
+        p += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def starting_with(buffer, starts, ends, which, mark, fits):
+    """fits[j]: message which[j] starts with the mark."""
+    for j in range(which.size):
+        i = which[j]
+        start = starts[i]
+        same = buffer[start] == mark[0]
+        if same:
+            same = start + mark.size <= ends[i]
+            k = 1
+            while same and k < mark.size:
+                same = buffer[start + k] == mark[k]
+                k += 1
+        fits[j] = same
+
+
 @njit(inline="always")
 def _is_blank(byte):
     return byte == 32 or byte == 13 or byte == 9 or byte == _NEWLINE

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import naive_decoding as naive
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sde.decoding import Limits, decode_tuples
+from sde.needs import Needs, Wanted
 from synopses.hashing import hash_key
 
 LIMITS = Limits()
@@ -103,6 +105,26 @@ def test_any_messages_become_what_reading_them_one_by_one_gives(payloads):
     assert_equals_the_naive_way(payloads)
 
 
+NEEDS = st.builds(Needs, st.frozensets(NAMES, max_size=3), st.booleans(), st.booleans())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(PAYLOADS, max_size=12), st.dictionaries(st.sampled_from(["Forex", "é"]), NEEDS))
+def test_leaving_out_what_nobody_reads_changes_nothing_else(payloads, needs):
+    messages, wanted = naive.messages(payloads), Wanted(needs)
+    whole, kept = (decode_tuples(messages, 4, LIMITS, each) for each in (None, wanted))
+    assert kept.letters == whole.letters
+    selected = [block.select(wanted.of(block.dataset)) for block in whole.blocks]
+    for one, other in zip(kept.blocks, selected, strict=True):
+        assert one.fields.keys() == other.fields.keys()
+        assert replace(one, fields=other.fields).to_bytes() == other.to_bytes()
+        for name in one.fields:
+            assert list(one.texts(name)) == list(other.texts(name))
+            assert one.column(name).valid is None or (
+                one.column(name).valid.tolist() == other.column(name).valid.tolist()
+            )
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(written(GOOD), min_size=1, max_size=30), st.data())
 def test_tuples_and_ids_do_not_depend_on_how_messages_are_fetched(payloads, data):
@@ -151,6 +173,9 @@ def test_a_field_as_numbers_is_what_each_value_stands_for(values):
 def test_a_number_means_the_same_however_it_is_read(literal):
     row = b'{"dataset":"d","stream":"s","values":{"v":%s}}' % literal.encode()
     decoded = assert_equals_the_naive_way([row])
+    # Rows after the first are read by its shape, and here nobody reads their number.
+    nobody = decode_tuples(naive.messages([row] * 3), 4, LIMITS, Wanted({}))
+    assert naive.refused(nobody.letters).keys() == naive.decode(naive.messages([row] * 3))[1].keys()
     if decoded.blocks:
         expected = float(json.loads(row)["values"]["v"])
         assert decoded.blocks[0].numbers("v")[0] == expected
