@@ -28,6 +28,8 @@ from sde.store import capacity_for
 
 _FORMAT = "sde-arena-2"
 _CLEAN, _DIRTY = "clean", "dirty"
+_STEP = 64 << 10  # bytes of disk that are taken at once, at least
+_AHEAD = 16  # a part of the rows in use is taken beside them
 
 
 class ArenaError(Exception):
@@ -123,8 +125,9 @@ class Arena:
     def _map(
         self, name: str, dtype: np.dtype[Any], row: tuple[int, ...], rows: int, held: _Mapped | None
     ) -> _Mapped:
-        """The file doubles; disk is taken for the rows in use only, and taken beforehand: a page
-        that finds no room when it is touched would kill the process."""
+        """The file doubles; disk is taken for the rows in use and some more, so that a burst that
+        needs them one by one rarely comes here. It is taken beforehand: a page that finds no room
+        when it is touched would kill the process."""
         row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
         group, _, rest = name.partition(".")
         path = self._folder / "arrays" / group / f"{rest}@{dtype.str}@{'x'.join(map(str, row))}"
@@ -136,6 +139,8 @@ class Arena:
                 size = capacity * row_bytes
                 if size > found.st_size:
                     os.truncate(file.fileno(), size)
+                ahead = max(rows // _AHEAD, _STEP // row_bytes) if rows else 0
+                rows = min(rows + ahead, capacity)
                 if rows * row_bytes > found.st_blocks * 512:
                     os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
                 if held is not None and held.size == size:

@@ -1,6 +1,7 @@
 """Facts as they rest in a store, read by every process that works on a shard.
 
-A change appends; when the file has grown far beyond what it says it is written anew.
+A change appends; when the file has grown far beyond what it says it is written anew. All who read
+it must then begin at its front: after a burst of changes that still count it is left as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import orjson
 from sde.facts import Fact, Factual
 from sde.store import Store
 
-_REWRITTEN, _DENSE = 0, 1  # how often the file was written anew, and its bytes then
+_REWRITTEN, _DENSE = 0, 1  # how often the file was written anew; bytes it needed, as last seen
 _SMALLEST = 256 << 10  # bytes a file may have however little it says
 
 
@@ -42,17 +43,26 @@ class FactFile:
         news = self._holder.take_news()
         if not news:
             return
+        if self._rewrite():
+            return
+        data = _lines(news)
+        self._store.append_blob(f"{self._name}.facts", data)
+        self._known += len(data)
+
+    def _rewrite(self) -> bool:
+        """Whether the file was written anew, because most of it says nothing any more."""
         sizes = self._sizes()
-        if self._known > 2 * sizes[_DENSE] + _SMALLEST:
-            data = _lines(self._holder.facts())
-            self._store.write_blob(f"{self._name}.facts", data)
-            self._known = sizes[_DENSE] = len(data)
-            self._rewritten += 1
-            sizes[_REWRITTEN] = self._rewritten
-        else:
-            data = _lines(news)
-            self._store.append_blob(f"{self._name}.facts", data)
-            self._known += len(data)
+        if self._known <= 2 * sizes[_DENSE] + _SMALLEST:
+            return False
+        data = _lines(self._holder.facts())
+        sizes[_DENSE] = len(data)
+        if self._known <= 2 * len(data):
+            return False
+        self._store.write_blob(f"{self._name}.facts", data)
+        self._known = len(data)
+        self._rewritten += 1
+        sizes[_REWRITTEN] = self._rewritten
+        return True
 
 
 def _lines(facts: Iterable[Fact]) -> bytes:

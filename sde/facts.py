@@ -20,8 +20,9 @@ class Factual(abc.ABC):
         getattr(self, f"_on_{fact[0]}")(*fact[1:])
 
     def _change(self, *fact: Any) -> None:
-        self.apply(list(fact))
-        self._news.append(list(fact))
+        news = list(fact)
+        self.apply(news)
+        self._news.append(news)
 
     def take_news(self) -> list[Fact]:
         """The facts since the last call."""

@@ -5,21 +5,22 @@ decided here depends on the requests alone, never on a shard's data, so all shar
 
 It rests as a list of facts, one JSON array a line; applying them in their order gives the
 registry again. A change appends its facts, so that it costs the same however many there are.
+Every worker reads them all: what thousands of instances share is one fact, their pattern.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from sde.definitions import complete
+from sde.definitions import Pattern, Patterns, for_stream, record_of, signature_of
 from sde.facts import Fact, Factual
 from sde.limits import StateLimits
-from sde.messages import DATASET_SCOPE, Code, Create, Definition, Refusal
+from sde.messages import Code, Create, Definition, Refusal
 from sde.messages.loop import Reached
 from sde.plugins.shelf import Shelf
 from sde.watches import Watches
@@ -32,58 +33,60 @@ class Instance:
     """A definition that is kept, and the uids that name it."""
 
     number: int
-    definition: Definition
-    cls: type[Synopsis]
+    pattern: Pattern
+    stream: str | None  # the one it was created for
     since: int
     level: int  # among instances for the same stream that could share a layer: 0, 1, ...
+    layer: str  # equal for those that share a layer
     uids: list[str] = field(default_factory=list)
-    bank: str = field(init=False)  # equal for those that share a bank: same kind and parameters
-    layer: str = field(init=False)  # equal for those that share a layer
+    _definition: Definition | None = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        d = self.definition
-        params = orjson.dumps(d.params, option=orjson.OPT_SORT_KEYS).decode()
-        self.bank = f"{d.kind} {params}"
-        self.layer = str(self.number)
-        if d.stream is not None:
-            shared = [self.bank, d.dataset, d.key, d.values, d.window, d.time, self.level]
-            self.layer = orjson.dumps(shared).decode()
+    @property
+    def definition(self) -> Definition:
+        """Made when it is first asked for: of thousands that are read, few are."""
+        if self._definition is None:
+            self._definition = for_stream(self.pattern.definition, self.stream)
+        return self._definition
+
+    @property
+    def bank(self) -> str:
+        """Equal for those that share a bank."""
+        return self.pattern.bank
 
     def template(self) -> Synopsis:
         """An empty synopsis as defined."""
-        return self.cls(**self.definition.params)
+        return self.pattern.cls(**self.pattern.definition.params)
 
     @property
     def has_panes(self) -> bool:
         """Whether a window is made of panes; a kind that does not merge keeps it by itself."""
-        return self.definition.window is not None and self.cls.mergeable
+        return self.pattern.definition.window is not None and self.pattern.cls.mergeable
 
 
 class Registry(Factual):
     def __init__(self, limits: StateLimits, shards: int = 1) -> None:
         super().__init__()
-        self._limits, self._shards = limits, shards
-        self._came: dict[int, Instance] = {}
+        self._limits = limits
+        self._came: dict[str, Instance] = {}  # by layer
         self._went: list[Instance] = []
         self._next = 0
         self.instances: dict[int, Instance] = {}
         self.shelf = Shelf()
+        self._patterns = Patterns(limits, self.shelf, shards)
         self.watches = Watches()
         self.time = 0  # of the last tick
         self.watermarks = Watermarks()
         self.expiries: dict[str, int] = {}  # when a uid is deleted
         self._of_uid: dict[str, int] = {}
-        self._of_definition: dict[bytes, list[int]] = {}  # numbers, the oldest first
-        self._taken: dict[tuple[Any, ...], int] = {}  # (layer, stream) of named streams
-        self._outcomes: dict[str, dict[str, Any]] = {}
+        self._sharers: dict[str, int] = defaultdict(int)  # how many instances share a layer
+        self._outcomes: OrderedDict[str, str] = OrderedDict()  # JSON, by request
         self._versions: dict[str, int] = {}  # snapshots taken, by uid
-        self._memory: dict[str, int] = {}  # bytes of one synopsis, by bank
-        self._promised: dict[str, int] = defaultdict(int)  # bytes, by data set
+        self._promised: dict[str | None, int] = defaultdict(int)  # bytes, by data set; None: all
 
     # -- facts ----------------------------------------------------------------------------------
 
     def take_changes(self) -> tuple[list[Instance], list[Instance]]:
-        """The instances that came and those that went since the last call."""
+        """Of each layer that came since the last call an instance, and of each that went."""
         came, went = list(self._came.values()), self._went
         self._came, self._went = {}, []
         return came, went
@@ -93,8 +96,10 @@ class Registry(Factual):
         yield ["number", self._next]
         for fact in self.shelf.facts():
             yield ["shelf", *fact]
+        for pattern in self._patterns:
+            yield ["pattern", pattern.number, record_of(pattern.definition)]
         for i in self.instances.values():
-            yield ["keep", i.number, asdict(i.definition), i.since, i.level]
+            yield ["create", i.number, i.pattern.number, i.stream, i.since, i.level]
         for uid, number in self._of_uid.items():
             yield ["attach", uid, number, self.expiries.get(uid)]
         for request_id, outcome in self._outcomes.items():
@@ -113,16 +118,38 @@ class Registry(Factual):
     def _on_shelf(self, *fact: Any) -> None:
         self.shelf.apply(*fact)
 
-    def _on_keep(self, number: int, definition: dict[str, Any], since: int, level: int) -> None:
-        held = Definition.from_record(definition)
-        instance = Instance(number, held, self.shelf[held.kind], since, level)
-        self._next = max(self._next, number + 1)
+    def _on_pattern(self, number: int, definition: dict[str, Any]) -> None:
+        self._patterns.add(number, Definition.from_record(definition))
+
+    def _on_create(
+        self,
+        number: int,
+        pattern: int,
+        stream: str | None,
+        since: int,
+        level: int,
+        uid: str | None = None,
+        expires: int | None = None,
+    ) -> None:
+        of = self._patterns[pattern]
+        layer = of.layer(number, level)
+        instance = Instance(number, of, stream, since, level, layer)
         self.instances[number] = instance
-        self._of_definition.setdefault(_signature(instance.definition), []).append(number)
-        if instance.definition.stream is not None:
-            self._taken[_place(instance)] = number
-        self._promised[instance.definition.dataset] += self._promise(instance)
-        self._came[number] = instance
+        self._next = max(self._next, number + 1)
+        of.numbers.setdefault(stream, []).append(number)
+        self._promised[of.definition.dataset] += of.promise
+        self._promised[None] += of.promise
+        if layer not in self._sharers:
+            self._came[layer] = instance
+        self._sharers[layer] += 1
+        if uid is not None:
+            self._on_attach(uid, number, expires)
+
+    def _on_keep(self, number: int, definition: dict[str, Any], since: int, level: int) -> None:
+        """As earlier versions wrote it: every instance with all of its definition."""
+        held = Definition.from_record(definition)
+        pattern = self._patterns.of(signature_of(held)) or self._patterns.add(number, held)
+        self._on_create(number, pattern.number, held.stream, since, level)
 
     def _on_attach(self, uid: str, number: int, expires: int | None) -> None:
         self.instances[number].uids.append(uid)
@@ -138,19 +165,26 @@ class Registry(Factual):
         if instance.uids:
             return
         del self.instances[instance.number]
-        self._taken.pop(_place(instance), None)
-        signature = _signature(instance.definition)
-        self._of_definition[signature].remove(instance.number)
-        if not self._of_definition[signature]:
-            del self._of_definition[signature]
-        self._promised[instance.definition.dataset] -= self._promise(instance)
-        if self._came.pop(instance.number, None) is None:
-            self._went.append(instance)
+        pattern, layer = instance.pattern, instance.layer
+        self._promised[pattern.definition.dataset] -= pattern.promise
+        self._promised[None] -= pattern.promise
+        pattern.part_with(instance.stream, instance.number)
+        if not pattern.numbers:
+            self._patterns.drop(pattern)
+        self._sharers[layer] -= 1
+        if not self._sharers[layer]:
+            del self._sharers[layer]
+            if self._came.pop(layer, None) is None:
+                self._went.append(instance)
 
-    def _on_outcome(self, request_id: str, outcome: dict[str, Any]) -> None:
-        self._outcomes[request_id] = outcome
+    def _on_outcome(self, request_id: str, outcome: str | dict[str, Any]) -> None:
+        """As text: every worker reads thousands of them, and few are ever asked for.
+
+        Earlier versions wrote the object itself.
+        """
+        self._outcomes[request_id] = outcome if isinstance(outcome, str) else _text(outcome)
         while len(self._outcomes) > self._limits.remembered_requests:
-            del self._outcomes[next(iter(self._outcomes))]
+            self._outcomes.popitem(last=False)
 
     def _on_version(self, uid: str, version: int) -> None:
         self._versions[uid] = version
@@ -177,7 +211,7 @@ class Registry(Factual):
     def create(self, request: Create, since: int) -> tuple[Instance, bool]:
         """The instance of a new uid, and whether it is a new one; Refusal if it cannot be."""
         held = self._of_uid.get(request.uid)
-        definition = complete(self._wanted(request, held), self._limits, self.shelf)
+        definition, signature = self._patterns.complete(self._wanted(request, held))
         if held is not None:
             if self.instances[held].definition == definition:
                 return self.instances[held], False
@@ -193,22 +227,25 @@ class Registry(Factual):
             )
         self._note_sizes(definition)
         expires = None if request.ttl is None else since + request.ttl
-        same = self._of_definition.get(_signature(definition)) if request.reuse else None
-        if same is not None:
+        number, stream = self._next, definition.stream
+        pattern = self._patterns.of(signature)
+        same = pattern.numbers.get(stream, []) if pattern is not None else []
+        if same and request.reuse:
             self._change("attach", request.uid, same[0], expires)
             return self.instances[same[0]], False
-        number = self._next
-        instance = Instance(number, definition, self.shelf[definition.kind], since, 0)
-        self._check_bytes(instance)
-        level = self._free_level(instance)
-        self._change("keep", number, asdict(definition), since, level)
-        self._change("attach", request.uid, number, expires)
+        needed = pattern.promise if pattern is not None else self._patterns.promise(definition)
+        self._check_bytes(definition.dataset, needed)
+        if pattern is None:
+            self._change("pattern", number, record_of(definition))
+            pattern = self._patterns[number]
+        level = self._free_level(stream, same)
+        self._change("create", number, pattern.number, stream, since, level, request.uid, expires)
         return self.instances[number], True
 
     def _wanted(self, request: Create, held: int | None) -> Definition:
         """What is to be created; a uid that runs keeps its version of a plug-in."""
         wanted = request.definition
-        running = self.instances[held].definition.kind if held is not None else ""
+        running = self.instances[held].pattern.definition.kind if held is not None else ""
         return replace(wanted, kind=running) if running.startswith(f"{wanted.kind}@") else wanted
 
     def _note_sizes(self, definition: Definition) -> None:
@@ -219,19 +256,16 @@ class Registry(Factual):
             if made not in self.shelf.made.get(definition.kind, []):
                 self._change("shelf", "made", definition.kind, made)
 
-    def _free_level(self, instance: Instance) -> int:
-        while instance.definition.stream is not None and _place(instance) in self._taken:
-            instance.level += 1
-            instance.__post_init__()
-        return instance.level
+    def _free_level(self, stream: str | None, same: list[int]) -> int:
+        """The lowest that no instance for the same stream has."""
+        if stream is None:
+            return 0
+        taken = {self.instances[number].level for number in same}
+        return next(level for level in range(len(taken) + 1) if level not in taken)
 
-    def _check_bytes(self, instance: Instance) -> None:
+    def _check_bytes(self, dataset: str, needed: int) -> None:
         """What is promised at creation must fit; streams that come later find room or are shed."""
-        needed = self._promise(instance)
-        held = {
-            "max_dataset_bytes": self.promised(instance.definition.dataset),
-            "max_bytes": self.promised(),
-        }
+        held = {"max_dataset_bytes": self.promised(dataset), "max_bytes": self.promised()}
         for name, promised in held.items():
             most = getattr(self._limits, name)
             if promised + needed > most:
@@ -244,20 +278,7 @@ class Registry(Factual):
 
     def promised(self, dataset: str | None = None) -> int:
         """Bytes that the synopses of a data set, or of all, will surely take."""
-        held = self._promised
-        return sum(held.values()) if dataset is None else held.get(dataset, 0)
-
-    def _promise(self, instance: Instance) -> int:
-        """Bytes that are surely taken: all of them, but for streams that are yet to come."""
-        definition = instance.definition
-        if definition.scope != DATASET_SCOPE and definition.stream is None:
-            return 0
-        if instance.bank not in self._memory:
-            self._memory[instance.bank] = instance.template().memory
-        window = definition.window
-        panes = window.panes if window is not None and instance.has_panes else 1
-        shards = self._shards if definition.scope == DATASET_SCOPE else 1
-        return self._memory[instance.bank] * panes * shards
+        return self._promised.get(dataset, 0)
 
     def delete(self, uid: str) -> tuple[Instance, bool]:
         """The instance a uid named, and whether that was its last name; it is then forgotten."""
@@ -271,10 +292,12 @@ class Registry(Factual):
 
     def users_of(self, kind: str) -> list[str]:
         """The uids whose synopses are of a kind."""
-        return [u for u, n in self._of_uid.items() if self.instances[n].definition.kind == kind]
+        return [
+            u for u, n in self._of_uid.items() if self.instances[n].pattern.definition.kind == kind
+        ]
 
     def remember(self, request_id: str, outcome: dict[str, Any]) -> None:
-        self._change("outcome", request_id, outcome)
+        self._change("outcome", request_id, _text(outcome))
 
     def next_version(self, uid: str) -> int:
         """The number that a snapshot without a name gets."""
@@ -329,16 +352,13 @@ class Registry(Factual):
     def uids(self, dataset: str | None) -> dict[str, Instance]:
         """All uids, or those of one data set, in the order of their creation."""
         named = {uid: self.instances[number] for uid, number in self._of_uid.items()}
-        return {u: i for u, i in named.items() if dataset in (None, i.definition.dataset)}
+        return {u: i for u, i in named.items() if dataset in (None, i.pattern.definition.dataset)}
 
     def outcome(self, request_id: str) -> dict[str, Any] | None:
         """Of a request that came before."""
-        return self._outcomes.get(request_id)
+        held = self._outcomes.get(request_id)
+        return None if held is None else orjson.loads(held)
 
 
-def _place(instance: Instance) -> tuple[Any, ...]:
-    return (instance.layer, instance.definition.stream)
-
-
-def _signature(definition: Definition) -> bytes:
-    return orjson.dumps(definition, option=orjson.OPT_SORT_KEYS)
+def _text(outcome: dict[str, Any]) -> str:
+    return orjson.dumps(outcome).decode()

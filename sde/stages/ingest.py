@@ -32,6 +32,8 @@ from sde.messages import (
 from sde.messages.loop import FOR_THE_SERVICE, decode_loop
 from sde.needs import Wanted
 
+_DEEPEST = 32  # levels of a request: more can be read than can be written down again
+
 
 class Ingest:
     def __init__(
@@ -55,12 +57,13 @@ class Ingest:
         return decoded
 
     def on_requests(self, messages: Messages) -> list[Arrived]:
-        arrived = (self._arrived(messages, i) for i in range(len(messages.offsets)))
+        arrived = (self._arrived(messages, i, _DEEPEST) for i in range(len(messages.offsets)))
         return [self._attach(parted(one, self._peers)) for one in arrived]
 
     def on_loop(self, messages: Messages) -> list[Arrived]:
         """What is no message of ours is left out: nobody waits for a reply."""
-        arrived = (self._arrived(messages, i) for i in range(len(messages.offsets)))
+        deepest = 2 * _DEEPEST  # there are requests in what the engine tells itself
+        arrived = (self._arrived(messages, i, deepest) for i in range(len(messages.offsets)))
         return [replace(one, loop=True) for one in arrived if self._concerns_shards(one)]
 
     def _concerns_shards(self, arrived: Arrived) -> bool:
@@ -72,18 +75,18 @@ class Ingest:
         except Refusal:
             return False
 
-    def _arrived(self, messages: Messages, index: int) -> Arrived:
+    def _arrived(self, messages: Messages, index: int, deepest: int) -> Arrived:
         place = f"{messages.topic}-{messages.partition}-{messages.offsets[index]}"
         time = int(messages.timestamps[index])
         payload = messages.buffer[messages.starts[index] : messages.ends[index]].tobytes()
         if is_frame(payload):
             return from_site(payload, place, time, self._peers)
-        message = self._message(payload)
+        message = self._message(payload, deepest)
         if isinstance(message, Fault):
             return Arrived(place, time, None, message)
         return Arrived(place, time, message)
 
-    def _message(self, payload: bytes) -> dict[str, Any] | Fault:
+    def _message(self, payload: bytes, deepest: int) -> dict[str, Any] | Fault:
         if len(payload) > self._limits.max_message_bytes:
             return Fault(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
         try:
@@ -94,6 +97,8 @@ class Ingest:
             return Fault(
                 Code.BAD_JSON, f"a request is a JSON object, this is {type(message).__name__}"
             )
+        if _depth(message, deepest) > deepest:
+            return Fault(Code.BAD_JSON, f"a request is nested at most {deepest} levels deep")
         return message
 
     def _attach(self, arrived: Arrived) -> Arrived:
@@ -120,6 +125,14 @@ class Ingest:
         except OSError as error:
             fault = Fault(Code.INTERNAL, f"the snapshots cannot be read: {error}"[:300])
             return replace(arrived, attached={"fault": asdict(fault)})
+
+
+def _depth(value: Any, most: int) -> int:
+    """How many objects and arrays are inside each other; not followed further than `most`."""
+    if not isinstance(value, dict | list) or most < 0:
+        return 0
+    inside = value.values() if isinstance(value, dict) else value
+    return 1 + max((_depth(one, most - 1) for one in inside), default=0)
 
 
 def _request(arrived: Arrived) -> Request | None:

@@ -43,6 +43,15 @@ def test_any_parameters_get_one_reply(created, scope):
     assert len(replies) == 1
 
 
+@pytest.mark.parametrize("levels", [33, 300, 900])
+def test_a_request_nested_deeper_than_can_be_written_down_is_refused(levels):
+    params = {"epsilon": json.loads("[" * levels + "]" * levels)}
+    engine = PureEngine(shards=2)
+    reply = engine.ask(op="create", uid="u", dataset="d", kind="count_min", key="k", params=params)
+    assert reply["code"] == "bad_json"
+    assert "nested" in reply["message"]
+
+
 def definition(kind):
     cls = KINDS[kind]
     several = {1: "v", 4: ["v", "w", "x", "y"]}.get(cls.value_fields, ["v", "w"])
