@@ -17,6 +17,7 @@ _OF_WORKERS = (
     "sde.stages.ingest",
     "sde.stages.merge",
     "service.ingest_source",
+    "service.kafka.fetch",
     "service.kafka.sink",
     "service.shard_batch",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import tempfile
@@ -31,6 +32,7 @@ def main() -> int:
         seconds = time.monotonic() - started
         print(f"[{number}/{len(KINDS)}] {kind} {seconds:.1f} s", flush=True)
     _data_path()
+    importlib.import_module("service.kafka.fetch")  # its kernels are compiled as they are loaded
     return 0
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from sde.decoding import Messages
 from service.kafka import drain as kernel
-from service.kafka.config import Config
+from service.kafka.chunk import Chunk
+from service.kafka.config import Settings, consumer_config
 from service.kafka.cursor import Cursor
 from service.kafka.librdkafka import Consumer, Message, address, library
 
@@ -20,8 +21,8 @@ _WAIT_MS = 100
 class BulkConsumer:
     """One consumer, assigned to one range at a time."""
 
-    def __init__(self, config: Config) -> None:
-        self._consumer = Consumer(config)
+    def __init__(self, settings: Settings) -> None:
+        self._consumer = Consumer(consumer_config(settings))
         self._pointers = np.zeros(_BATCH, np.uint64)
         self._first = self._count = 0  # messages taken from librdkafka, not yet drained
         self._timestamp = address(library().rd_kafka_message_timestamp)
@@ -32,8 +33,8 @@ class BulkConsumer:
         try:
             while not cursor.done:
                 chunk = self._chunk(cursor, max_bytes, max_messages)
-                if len(chunk):
-                    yield chunk
+                if chunk.filled:
+                    yield chunk.messages()
                     cursor.refresh()
         finally:
             self._drop_taken()
@@ -42,49 +43,37 @@ class BulkConsumer:
     def close(self) -> None:
         self._consumer.close()
 
-    def _chunk(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Messages:
+    def _chunk(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Chunk:
         """The next chunk: full, or the rest of the range."""
-        # Fresh memory for each chunk; the pages that stay unused are never made real.
-        rows = min(max_messages, cursor.end - cursor.next)
-        buffer = np.empty(max_bytes, np.uint8)
-        starts, ends, offsets, timestamps = (np.empty(rows, np.int64) for _ in range(4))
-        used = filled = 0
+        chunk = Chunk(cursor, max_bytes, max_messages)
         while not cursor.done:
             if self._first == self._count:
                 self._take(cursor)
-            reason, self._first, used, filled, reached = kernel.drain(
+            reason, self._first, chunk.used, chunk.filled, reached = kernel.drain(
                 self._pointers,
                 self._first,
                 self._count,
                 cursor.partition,
                 cursor.next,
                 cursor.end,
-                buffer,
-                used,
-                starts,
-                ends,
-                offsets,
-                timestamps,
-                filled,
+                chunk.buffer,
+                chunk.used,
+                chunk.starts,
+                chunk.ends,
+                chunk.offsets,
+                chunk.timestamps,
+                chunk.filled,
                 self._timestamp,
                 self._destroy,
             )
             cursor.advance(reached)
             if reason == kernel.CHUNK_FULL:
-                if filled:
+                if chunk.filled:
                     break
-                buffer = np.empty(self._waiting_message().length + 1, np.uint8)
+                chunk.make_room(self._waiting_message().length)
             elif reason == kernel.ERROR:
                 self._on_error(cursor)
-        return Messages(
-            cursor.topic,
-            cursor.partition,
-            buffer[:used],
-            starts[:filled],
-            ends[:filled],
-            offsets[:filled],
-            timestamps[:filled],
-        )
+        return chunk
 
     def _take(self, cursor: Cursor) -> None:
         """The batch call waits until it has all it was asked for: so wait for one message, then

@@ -45,6 +45,11 @@ _PRODUCER_TUNING: Config = {
 _PRODUCER_RULES: Config = {"enable.idempotence": True, "acks": "all"}
 
 
+def is_plain(settings: Settings) -> bool:
+    """Whether brokers are spoken to without TLS and SASL."""
+    return str(settings.get("security.protocol", "plaintext")).lower() == "plaintext"
+
+
 def consumer_config(settings: Settings) -> Config:
     return {**_EVERYWHERE, **_CONSUMER_TUNING, **settings, **_CONSUMER_RULES}
 

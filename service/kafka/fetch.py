@@ -9,21 +9,25 @@ from collections.abc import Iterator
 from sde.decoding import Messages
 from service.kafka import librdkafka
 from service.kafka.bulk import BulkConsumer
-from service.kafka.config import PATIENCE_SECONDS, Settings, consumer_config, identity
+from service.kafka.config import PATIENCE_SECONDS, Settings, identity, is_plain
 from service.kafka.cursor import Cursor
+from service.kafka.direct import DirectConsumer
 from service.kafka.plain import PlainConsumer
 
 MAX_BYTES = 32 << 20
 MAX_MESSAGES = 250_000
 
-_Way = type[BulkConsumer] | type[PlainConsumer]
+_Consumer = DirectConsumer | BulkConsumer | PlainConsumer
+_Way = type[DirectConsumer] | type[BulkConsumer] | type[PlainConsumer]
 # Consumers not in use, per process (a forked one must not use its parent's), way and settings.
 # A connection and its metadata cost tens of milliseconds; a new assignment next to nothing.
-_idle: dict[tuple[int, _Way, str], list[BulkConsumer | PlainConsumer]] = {}
+_idle: dict[tuple[int, _Way, str], list[_Consumer]] = {}
 
 
-def best_way() -> _Way:
-    return PlainConsumer if librdkafka.library() is None else BulkConsumer
+def best_way(settings: Settings) -> _Way:
+    if librdkafka.library() is None:
+        return PlainConsumer
+    return DirectConsumer if is_plain(settings) else BulkConsumer
 
 
 def fetch(
@@ -49,11 +53,10 @@ def fetch(
     cursor = Cursor(settings, topic, partition, start, end, patience)
     if cursor.done:
         return
-    way = way or best_way()
-    config = consumer_config(settings)
-    idle = _idle.setdefault((os.getpid(), way, identity(config)), [])
+    way = way or best_way(settings)
+    idle = _idle.setdefault((os.getpid(), way, identity(settings)), [])
     # Taken out while in use: two fetches that run in turns never share an assignment.
-    consumer = idle.pop() if idle else way(config)
+    consumer = idle.pop() if idle else way(settings)
     try:
         yield from consumer.read(cursor, max_bytes, max_messages)
     except Exception:

@@ -8,7 +8,7 @@ import numpy as np
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from sde.decoding import Messages
-from service.kafka.config import Config
+from service.kafka.config import Settings, consumer_config
 from service.kafka.cursor import Cursor
 
 _BATCH = 10_000
@@ -18,8 +18,8 @@ _WAIT_SECONDS = 0.1
 class PlainConsumer:
     """One consumer, assigned to one range at a time."""
 
-    def __init__(self, config: Config) -> None:
-        self._consumer = Consumer(dict(config))
+    def __init__(self, settings: Settings) -> None:
+        self._consumer = Consumer(consumer_config(settings))
 
     def read(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Iterator[Messages]:
         self._assign(cursor)

@@ -1,8 +1,9 @@
-"""The bulk fetch gives what the plain one gives, whatever lies in the log."""
+"""All ways of fetching give what the plain one gives, whatever lies in the log."""
 
 from __future__ import annotations
 
 import random
+import struct
 import time
 
 import numpy as np
@@ -10,13 +11,17 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from service.kafka import record_batches as kernel
 from service.kafka.bulk import BulkConsumer
+from service.kafka.chunk import Chunk
+from service.kafka.cursor import Cursor
+from service.kafka.direct import DirectConsumer
 from service.kafka.fetch import best_way, fetch
 from service.kafka.logs import LogEnds
 from service.kafka.plain import PlainConsumer
 
 pytestmark = pytest.mark.integration
-WAYS = (BulkConsumer, PlainConsumer)
+WAYS = (DirectConsumer, BulkConsumer, PlainConsumer)
 
 
 def end_of(settings, topic):
@@ -33,21 +38,23 @@ def settled_end(settings, topic):
     return ends[topic, 0]
 
 
-def both_ways(settings, topic, partition, start, end, gather, **limits):
-    bulk, plain = (
+def all_ways(settings, topic, partition, start, end, gather, **limits):
+    direct, bulk, plain = (
         gather(fetch(settings, topic, partition, start, end, way=way, **limits)) for way in WAYS
     )
-    assert bulk == plain
+    assert direct == bulk == plain
     assert all(start <= offset < end for offset, _, _ in bulk)
     return bulk
 
 
-def test_the_bulk_way_is_the_one_taken_here():
-    assert best_way() is BulkConsumer
+def test_brokers_without_tls_are_asked_directly():
+    assert best_way({}) is DirectConsumer
+    assert best_way({"security.protocol": "PLAINTEXT"}) is DirectConsumer
+    assert best_way({"security.protocol": "SASL_SSL"}) is BulkConsumer
 
 
 @pytest.mark.parametrize("partitions", [1, 5])
-def test_any_range_in_any_chunks_is_the_same_both_ways(
+def test_any_range_in_any_chunks_is_the_same_all_ways(
     settings, make_topic, produce, gather, partitions
 ):
     rng = random.Random(partitions)
@@ -60,7 +67,7 @@ def test_any_range_in_any_chunks_is_the_same_both_ways(
         p = rng.randrange(partitions)
         start, end = sorted(rng.sample(range(2001), 2))
         limits = {"max_bytes": rng.choice([1, 6000, 1 << 20]), "max_messages": rng.choice([1, 700])}
-        found = both_ways(settings, topic, p, start, end, gather, **limits)
+        found = all_ways(settings, topic, p, start, end, gather, **limits)
         assert [offset for offset, _, _ in found] == list(range(start, end))
         assert [payload for _, _, payload in found] == payloads[p][start:end]
 
@@ -71,14 +78,14 @@ def test_payloads_from_none_to_ten_megabytes_arrive_whole(settings, make_topic, 
     payloads = [bytes([65 + i]) * size for i, size in enumerate(sizes)]
     produce(topic, payloads)
     for max_bytes in (1, 6 << 20, 64 << 20):
-        found = both_ways(settings, topic, 0, 0, len(sizes), gather, max_bytes=max_bytes)
+        found = all_ways(settings, topic, 0, 0, len(sizes), gather, max_bytes=max_bytes)
         assert [payload for _, _, payload in found] == payloads
 
 
 def test_a_tombstone_is_a_message_of_length_zero(settings, make_topic, produce, gather):
     topic = make_topic()
     produce(topic, [b"a", None, b"c"])
-    found = both_ways(settings, topic, 0, 0, 3, gather)
+    found = all_ways(settings, topic, 0, 0, 3, gather)
     assert [payload for _, _, payload in found] == [b"a", b"", b"c"]
 
 
@@ -88,7 +95,7 @@ def test_the_timestamp_is_the_producers(settings, make_topic, gather):
     for i in range(10):
         producer.produce(topic, b"x", timestamp=1_700_000_000_000 + i, partition=0)
     producer.flush()
-    found = both_ways(settings, topic, 0, 0, 10, gather)
+    found = all_ways(settings, topic, 0, 0, 10, gather)
     assert [stamp for _, stamp, _ in found] == [1_700_000_000_000 + i for i in range(10)]
 
 
@@ -128,12 +135,12 @@ def test_only_committed_messages_arrive_from_interleaved_transactions(settings, 
     topic = make_topic()
     committed = transactions(settings, topic, rng, rounds=8)
     end = settled_end(settings, topic)
-    everything = both_ways(settings, topic, 0, 0, end, gather)
+    everything = all_ways(settings, topic, 0, 0, end, gather)
     assert {payload for _, _, payload in everything} == committed
     assert len(everything) == len(committed)
     for _ in range(15):
         start, stop = sorted(rng.sample(range(end + 1), 2))
-        found = both_ways(settings, topic, 0, start, stop, gather, max_messages=rng.choice([3, 99]))
+        found = all_ways(settings, topic, 0, start, stop, gather, max_messages=rng.choice([3, 99]))
         assert found == [m for m in everything if start <= m[0] < stop]
 
 
@@ -153,9 +160,9 @@ def test_a_range_that_ends_in_control_records_ends(settings, make_topic, gather,
             producer.abort_transaction()
     end = settled_end(settings, topic)
     assert end == 12
-    found = both_ways(settings, topic, 0, 0, end, gather, patience=10)
+    found = all_ways(settings, topic, 0, 0, end, gather, patience=10)
     assert [offset for offset, _, _ in found] == ([0, 1, 2, 3, 4, 6, 7, 8, 9, 10] if commit else [])
-    assert both_ways(settings, topic, 0, 11, 12, gather, patience=10) == []
+    assert all_ways(settings, topic, 0, 11, 12, gather, patience=10) == []
 
 
 def test_a_range_before_an_open_transaction_ends(settings, make_topic, produce, gather):
@@ -167,7 +174,7 @@ def test_a_range_before_an_open_transaction_ends(settings, make_topic, produce, 
     producer.produce(topic, b"open", partition=0)
     producer.flush()
     assert end_of(settings, topic) == 2
-    assert len(both_ways(settings, topic, 0, 0, 2, gather, patience=10)) == 2
+    assert len(all_ways(settings, topic, 0, 0, 2, gather, patience=10)) == 2
     producer.abort_transaction()
 
 
@@ -199,12 +206,78 @@ def test_gaps_from_compaction_are_passed_over(settings, make_topic, produce, gat
     while len(found := gather(fetch(settings, topic, 0, 0, end, way=PlainConsumer))) > 8:
         assert time.monotonic() < deadline, "the log cleaner did nothing"
         time.sleep(0.3)
-    assert both_ways(settings, topic, 0, 0, end, gather) == found
+    assert all_ways(settings, topic, 0, 0, end, gather) == found
     rng = random.Random(3)
     for _ in range(10):
         start, stop = sorted(rng.sample(range(end + 1), 2))
-        part = both_ways(settings, topic, 0, start, stop, gather)
+        part = all_ways(settings, topic, 0, start, stop, gather)
         assert part == [m for m in found if start <= m[0] < stop]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "zstd", "snappy"])
+def test_what_is_compressed_is_left_to_librdkafka_and_nothing_else(
+    settings, make_topic, gather, codec
+):
+    topic = make_topic()
+    for compression in ("none", codec):
+        producer = Producer({**settings, "compression.type": compression})
+        for i in range(500):
+            producer.produce(topic, b"%s %d" % (compression.encode(), i) * 20, partition=0)
+        assert producer.flush(30) == 0
+    consumer = DirectConsumer(settings)
+    found = gather(consumer.read(Cursor(settings, topic, 0, 3, 990, 30), 1 << 20, 300))
+    assert found == gather(fetch(settings, topic, 0, 3, 990, way=PlainConsumer))
+    assert (consumer._bulk is None) == (codec == "none")
+    consumer.close()
+
+
+def test_the_time_the_broker_appended_is_told_if_the_topic_wants_that(
+    settings, make_topic, produce, gather
+):
+    topic = make_topic(message_timestamp_type="LogAppendTime")
+    produce(topic, [b"x"] * 50)
+    found = all_ways(settings, topic, 0, 0, 50, gather)
+    assert min(stamp for _, stamp, _ in found) > 1_700_000_000_000
+
+
+def test_keys_and_headers_are_passed_over(settings, make_topic, gather):
+    topic = make_topic()
+    producer = Producer(settings)
+    for i in range(300):
+        headers = [("h" * (i % 200), b"v" * (3 * i))] * (i % 4)
+        producer.produce(topic, b"%d" % i, b"k" * (5 * i), partition=0, headers=headers)
+    assert producer.flush(30) == 0
+    found = all_ways(settings, topic, 0, 0, 300, gather)
+    assert [payload for _, _, payload in found] == [b"%d" % i for i in range(300)]
+
+
+def test_damaged_batches_are_never_read_beyond_their_end():
+    """A batch as a broker sends it, with any bytes of it changed: no crash, no message invented
+    beyond what is there."""
+    records = b"".join(
+        bytes([2 * (8 + 20), 0, 0, 2 * i, 2 * 2]) + b"kk" + bytes([40]) + b"v" * 20 + b"\0"
+        for i in range(9)
+    )
+    header = struct.pack(
+        ">qiibIhiqqqhii", 5, 49 + len(records), 0, 2, 0, 0, 8, 1000, 1000, -1, -1, -1, 9
+    )
+    whole = header + records
+    rng = random.Random(4)
+    for turn in range(3000):
+        data = bytearray(whole)
+        for _ in range(0 if turn == 0 else rng.randrange(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        source = np.zeros(len(data) + kernel.SLACK, np.uint8)
+        source[: len(data)] = data
+        chunk = Chunk(Cursor({}, "t", 0, 0, 100, 1), 1 << 12, 50)
+        _, _, used, filled, reached = kernel.unpack(
+            source, 0, len(data), np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, 100,
+            chunk.buffer, 0, chunk.starts, chunk.ends, chunk.offsets, chunk.timestamps, 0,
+        )  # fmt: skip
+        assert used <= len(data)
+        if turn == 0:
+            assert (filled, reached) == (9, 14)
+            assert chunk.buffer[:21].tobytes() == b"v" * 20 + b"\n"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -20,7 +20,7 @@ WAYS = pytest.mark.parametrize("way", [BulkConsumer, PlainConsumer])
 
 def test_without_the_library_the_plain_way_is_taken(monkeypatch):
     monkeypatch.setattr(librdkafka, "library", lambda: None)
-    assert best_way() is PlainConsumer
+    assert best_way({}) is PlainConsumer
 
 
 @pytest.mark.integration
