@@ -52,7 +52,8 @@ def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
     try:
         match request:
             case Ask():
-                return ask(shard, request, arrived.at, arrived.federated is not None)
+                federated = arrived.federated is not None
+                return ask(shard, request, arrived.at, federated, repeatable=True)
             case Export():
                 return export(shard, request, arrived.at)
             case ListAll(_, dataset):

@@ -12,7 +12,7 @@ class FramingError(ValueError):
     """The bytes are not what `pack` wrote."""
 
 
-def pack(parts: Sequence[bytes]) -> bytes:
+def pack(parts: Sequence[bytes | memoryview]) -> bytes:
     """
     >>> unpack(pack([b"a", b"", b"bc"]))
     [b'a', b'', b'bc']

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,8 @@ from sde.messages.durations import milliseconds
 from sde.partial import Partial, join_streams, unpack_streams
 from sde.plugins.shelf import kind_in
 from sde.windows.sessions import Cell, Session, sessions
-from synopses import QueryError, Synopsis
+from synopses import Estimate, QueryError, Streams, Synopsis
+from synopses.common_window import CommonWindow, OtherWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,22 @@ class Gathered:
     def _estimate(self, question: Ask) -> dict[str, Any]:
         asked, arguments = self.kind.check_query(question.query, len(self._about) - 1)
         if asked.across:
-            streams = join_streams([unpack_streams(p.parts[0]) for p in self._partials])
             template = self.kind(**self._about[0]["params"])
-            return asdict(getattr(template, asked.name)(streams, **arguments))
+            estimate: Estimate = getattr(template, asked.name)(self._streams(template), **arguments)
+            return estimate.as_json()
         self.require_stream(question.stream)
         first, *others = self.merged
-        return asdict(first.estimate(question.query, *others))
+        return first.estimate(question.query, *others).as_json()
+
+    def _streams(self, template: Synopsis) -> Streams:
+        """The streams of all shards; WindowsDiffer if some are cut to a window of their own."""
+        parts = [unpack_streams(p.parts[0]) for p in self._partials]
+        if not isinstance(template, CommonWindow):
+            return join_streams(parts)
+        try:
+            return template.join(parts)
+        except OtherWindow as other:
+            raise WindowsDiffer(other.moment) from None
 
     def require_stream(self, stream: str | None) -> None:
         if stream is not None and all(t is None for p in self._partials for t in p.head["tuples"]):

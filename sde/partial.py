@@ -6,17 +6,20 @@ there is one of each shard.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from sde.arrived import Arrived
 from sde.framing import pack, unpack
 from sde.messages import Code, Fault, Refusal
 from synopses import Streams
 
+_ENDING = 64  # bytes by which most parts that differ are told apart
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
@@ -36,22 +39,51 @@ class Partial:
         """Partials with the same one meet in one task: all of a request, all windows of a watch."""
         return self.arrived.place.partition("\n")[0]
 
-    def to_bytes(self) -> bytes:
-        described = {
-            "arrived": self.arrived.as_json(),
-            "shard": self.shard,
-            "of": self.of,
-            "batch": self.batch,
-            "head": self.head,
-        }
-        return pack([orjson.dumps(described, option=_JSON), *self.parts])
 
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Partial:
-        described, *parts = unpack(data)
-        held = orjson.loads(described)
+def bundle(partials: Iterable[Partial]) -> bytes:
+    """Partials that travel together. Parts that are equal travel once.
+
+    Many questions about one synopsis in one batch all have the states of all its streams.
+    """
+    described, parts = [], _Parts()
+    for partial in partials:
+        one = {
+            "arrived": partial.arrived.as_json(),
+            "shard": partial.shard,
+            "of": partial.of,
+            "batch": partial.batch,
+            "head": partial.head,
+        }
+        described.append({**one, "parts": [parts.place_of(part) for part in partial.parts]})
+    return pack([orjson.dumps(described, option=_JSON), *parts.kept])
+
+
+def unbundle(body: bytes) -> list[Partial]:
+    described, *kept = unpack(body)
+    partials = []
+    for held in orjson.loads(described):
         arrived = Arrived.from_json(held.pop("arrived"))
-        return cls(arrived, parts=parts, **held)
+        parts = [kept[place] for place in held.pop("parts")]
+        partials.append(Partial(arrived, parts=parts, **held))
+    return partials
+
+
+class _Parts:
+    """Parts in the order they first came in, each once."""
+
+    def __init__(self) -> None:
+        self.kept: list[bytes] = []
+        self._alike: dict[tuple[int, bytes], list[int]] = {}
+
+    def place_of(self, part: bytes) -> int:
+        # To hash all of it would take longer than to copy it; to compare equal ones does not.
+        alike = self._alike.setdefault((len(part), part[-_ENDING:]), [])
+        for place in alike:
+            if self.kept[place] == part:
+                return place
+        alike.append(len(self.kept))
+        self.kept.append(part)
+        return alike[-1]
 
 
 def require_all(partials: list[Partial]) -> None:
@@ -72,7 +104,12 @@ def pack_streams(streams: Streams) -> bytes:
     """The synopses of many streams as one part."""
     specs = [[name, a.dtype.str, a.shape] for name, a in streams.arrays.items()]
     head = orjson.dumps({"names": streams.names, "arrays": specs})
-    return pack([head, *(a.tobytes() for a in streams.arrays.values())])
+    return pack([head, *map(_raw, streams.arrays.values())])
+
+
+def _raw(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, where they lie: a view, which is joined as bytes are."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def unpack_streams(part: bytes) -> Streams:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sde.layer import WHOLE_STREAM
@@ -14,7 +14,8 @@ from sde.registry import Instance
 from sde.shard import Shard, stream_key
 from sde.windows.panes import PanedLayer
 from sde.windows.spans import Interval
-from synopses import Synopsis
+from synopses import Streams, Synopsis
+from synopses.common_window import CommonWindow
 from synopses.questions import Question
 
 Said = tuple[dict[str, Any], list[bytes]]
@@ -58,30 +59,41 @@ def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Que
     return question
 
 
-def ask(shard: Shard, request: Ask, at: int | None, for_sites: bool = False) -> Said:
+def ask(
+    shard: Shard,
+    request: Ask,
+    at: int | None,
+    for_sites: bool = False,
+    repeatable: bool = False,
+) -> Said:
     """`at`: the moment whose window is meant where the shards must agree on one.
 
     `for_sites`: other sites have parts of it too, so that a shard never knows all of a stream.
+    `repeatable`: it can be asked again if the shards differ; watches are answered now or never.
     """
     try:
-        return _ask(shard, request, at, for_sites)
+        return _ask(shard, request, at, for_sites, repeatable)
     except PluginFailure as failure:
         raise shard.quarantine(failure) from None
 
 
-def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool) -> Said:
+def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable: bool) -> Said:
     instances = [shard.registry.instance(uid) for uid in request.uids]
     question = check_question(shard, request, instances)
     head = heading(shard, instances) if shard.number == 0 else {"about": []}
     if question.across:
         streams, tuples = shard.streams(instances[0])
+        template = shard.template(instances[0])
+        # Asked again, streams have moved on meanwhile: only whole states are sure to be enough.
+        if isinstance(template, CommonWindow) and repeatable and not for_sites and at is None:
+            streams = Streams(streams.names, template.cut_here(streams.arrays))
         return {**head, "tuples": [tuples]}, [pack_streams(streams)]
     if _is_spread_session(instances[0].definition):
         return _cells(shard, instances, head)
     found = [_found(shard, i, request.stream, request.span, at, for_sites) for i in instances]
     alone = not for_sites and stream_of(instances[0].definition, request.stream) is not None
     if len(found) == 1 and found[0].synopsis and alone:  # no other shard has any of it
-        head["estimate"] = asdict(found[0].synopsis.estimate(request.query))
+        head["estimate"] = found[0].synopsis.estimate(request.query).as_json()
         return {**head, **_told(found)}, []
     return {**head, **_told(found)}, _states(found)
 

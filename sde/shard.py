@@ -137,11 +137,11 @@ class Shard:
         return instance
 
     def _clear(self, instance: Instance) -> None:
-        layer = self._layers[instance.layer]
-        if instance.definition.stream is not None:
-            layer.drop_stream(stream_hash(instance.definition.stream))
-        else:
+        layer, stream = self._layers[instance.layer], instance.definition.stream
+        if stream is None:
             layer.clear()
+        elif self.owns(instance.definition, stream):
+            layer.drop_stream(stream_hash(stream))
 
     def owns(self, definition: Definition, stream: str) -> bool:
         return shard_of(definition.dataset, stream, self.of) == self.number
@@ -320,13 +320,18 @@ class Shard:
         return self._layers[instance.layer]
 
     def streams(self, instance: Instance) -> tuple[Streams, int]:
-        """All streams of a synopsis kept here (arrays of the across questions only)."""
+        """All streams of a synopsis kept here (arrays of the across questions only).
+
+        To be read before anything is added: the arrays may be those of the bank itself.
+        """
         layer = self._layers[instance.layer]
         slots = np.sort(layer.table.entries()[1])
         assert isinstance(layer.bank, ArrayBank)
-        wanted = layer.bank.template.across_arrays
-        arrays = {n: a[slots] for n, a in layer.bank.arrays.items() if n in wanted or not wanted}
-        return Streams(layer.names.of(slots), arrays), int(layer.bank.tuples[slots].sum())
+        wanted = layer.bank.template.across_arrays or layer.bank.arrays
+        gapless = len(slots) and slots[-1] - slots[0] == len(slots) - 1
+        rows = slice(slots[0], slots[-1] + 1) if gapless else slots  # a slice copies nothing
+        arrays = {n: a[rows] for n, a in layer.bank.arrays.items() if n in wanted}
+        return Streams(layer.names.of(slots), arrays), int(layer.bank.tuples[rows].sum())
 
     def figures(self, instances: Iterable[Instance]) -> list[dict[str, Any]]:
         """What this shard holds of each instance."""

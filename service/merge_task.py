@@ -19,10 +19,9 @@ def merge_task(
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sde.federation.peers import Peers
-        from sde.framing import unpack  # in the task: planning does not need them
-        from sde.messages.loop import decode_loop
+        from sde.messages.loop import decode_loop  # in the task: planning does not need them
         from sde.outgoing import Role
-        from sde.partial import Partial
+        from sde.partial import Partial, unbundle
         from sde.stages.merge import Merge
 
         partials: list[Partial] = []
@@ -39,7 +38,7 @@ def merge_task(
                 elif kind == REPORTS:
                     reports += [decode_loop(told, checkpoint) for told in orjson.loads(body)]
                 else:
-                    partials += map(Partial.from_bytes, unpack(body))
+                    partials += unbundle(body)
         peers = Peers(site, secrets, own=checkpoint)
         stage = Merge(site, bool(topics.logging), checkpoint, peers)
         topic_of = {

@@ -18,11 +18,11 @@ import pandas as pd
 from sde.arrived import Arrived
 from sde.block import Block
 from sde.durable import Backing, ShardKeeper
-from sde.framing import pack, unpack
+from sde.framing import unpack
 from sde.library import Library
 from sde.limits import StateLimits
 from sde.messages.loop import loop_json
-from sde.partial import Partial
+from sde.partial import Partial, bundle
 from sde.plugins.trust import Trust
 from sde.stages.maintain import Maintain
 from service.exchange import Exchange
@@ -114,12 +114,12 @@ def _frame(
     partials: list[Partial], letters: list[bytes], reports: list[dict[str, Any]], buckets: int
 ) -> pd.DataFrame:
     """All partials for one merging task in one row; letters and reports go to the first task."""
-    bundles: dict[int, list[bytes]] = defaultdict(list)
+    bundles: dict[int, list[Partial]] = defaultdict(list)
     for one in partials:
         bucket = zlib.crc32(one.meeting.encode()) % buckets
-        bundles[bucket].append(one.to_bytes())
+        bundles[bucket].append(one)
     keys = spread_keys(buckets)
-    rows = [(keys[bucket], PARTIALS, pack(parts)) for bucket, parts in bundles.items()]
+    rows = [(keys[bucket], PARTIALS, bundle(together)) for bucket, together in bundles.items()]
     rows += [(keys[0], LETTERS, body) for body in letters]
     if reports:
         rows.append((keys[0], REPORTS, orjson.dumps(reports)))

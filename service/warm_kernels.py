@@ -18,7 +18,7 @@ from sde.decoding import Limits, Messages, decode_tuples
 from sde.limits import StateLimits
 from sde.shard import Shard
 from sde.stages.maintain import Maintain
-from synopses import KINDS
+from synopses import DFT, KINDS, LSH, Items, Streams
 
 
 def main() -> int:
@@ -31,9 +31,21 @@ def main() -> int:
             other.merge(synopsis)
         seconds = time.monotonic() - started
         print(f"[{number}/{len(KINDS)}] {kind} {seconds:.1f} s", flush=True)
+    _questions()
     _data_path()
     importlib.import_module("service.kafka.fetch")  # its kernels are compiled as they are loaded
     return 0
+
+
+def _questions() -> None:
+    """Those about many streams at once, which have kernels of their own."""
+    rng, streams, ticks = np.random.default_rng(1), 8, 40
+    for kind in (DFT(interval=1, window=20, basic_window=5), LSH(window=20, basic_window=5)):
+        bank = {n: np.zeros((streams, *shape), t) for n, (t, shape) in kind.layout().items()}
+        times = np.repeat(1_700_000_000_000 + 1000 * np.arange(ticks), streams)
+        items = Items.of(values=rng.random(streams * ticks), times=times)
+        kind.add_slots(bank, np.tile(np.arange(streams, dtype=np.int32), ticks), items)
+        kind.pairs(Streams([f"s{i}" for i in range(streams)], bank), threshold=0.1)
 
 
 def _data_path() -> None:

@@ -8,6 +8,11 @@ the rest (the tail), of which only the length is known. So
 and the upper bound is itself the cosine of two unit vectors (head, tail): pairs that can reach
 the threshold are near each other, and a grid finds them without false dismissals. StatStream's
 bound 1 - |head - head'|²/2 follows from this one and is never tighter.
+
+The same bound with fewer coefficients, whose tail has the rest, is weaker and cheaper: points of
+neighbouring cells are compared by that one first, eight at a time in numbers of 4 bytes, and few
+are left for the other. Where a correlation may be negative too, the grid is folded: a cell has
+the absolute values of its axes, and both kinds of pairs come in one pass.
 """
 
 from __future__ import annotations
@@ -27,7 +32,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ROUNDING = 1e-9
-_MOST_CELLS = 64  # along one axis
+_MOST_CELLS = 64  # from -1 to 1
+_FEWEST_CELLS = 4  # in which not almost everybody is a neighbour of everybody
 _PAIRS_AT_ONCE = 2_000_000
 
 
@@ -52,9 +58,17 @@ class Windows:
     tails: Floats  # (n,)
     kept: KeptTicks | None
 
-    def points(self, sign: int = 1) -> Floats:
-        """Unit vectors whose inner product is the upper bound (of minus the correlation)."""
-        return np.column_stack([sign * self.heads, self.tails])
+    def points(self, order: Indices) -> kernel.Points:
+        """Unit vectors whose inner product is the upper bound, in some order."""
+        heads, n = self.heads[order], len(order)
+        axes, tiles = kernel.SHORT_AXES, -(-n // kernel.TILE)
+        known = heads[:, :axes]
+        short = np.zeros((tiles, kernel.TILE, axes + 1), np.float32)
+        flat = short.reshape(tiles * kernel.TILE, axes + 1)
+        flat[:n, : known.shape[1]] = known
+        flat[:n, axes] = np.sqrt(np.maximum(1 - (known**2).sum(axis=1), 0))
+        by_axis = np.ascontiguousarray(short.transpose(0, 2, 1))
+        return kernel.Points(heads, self.tails[order], flat, by_axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +98,7 @@ class Pairs:
         """[name, name, correlation, lower, upper] of each pair, for the streams a and b."""
         names = np.asarray(streams.names, object)
         columns = (names[a], names[b], self.value, self.lower, self.upper)
-        return [list(row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        return list(map(list, zip(*(c.tolist() for c in columns), strict=True)))
 
 
 def find_stream(streams: Streams, argument: str, name: str) -> int:
@@ -126,46 +140,46 @@ def search(
     With `two is one` each pair comes once; else a is of `one` and b, another stream, of `two`.
     With `negative` correlations of at most -threshold count too.
     """
-    cells, width = _grid(threshold)
-    points = two.points()
-    order = np.empty(len(points), np.int64)
-    starts = np.zeros(cells**kernel.GRID_AXES + 1, np.int64)
-    kernel.sort_into_cells(points, width, cells, starts, order)
-    points = points[order]
+    grid = _grid(threshold, negative)
+    order = np.empty(len(two.heads), np.int64)
+    kernel.sort_into_cells(two.heads, grid, order)
     query_order = order if two is one else np.arange(len(one.heads))
-    reach = 2 * (1 - threshold) + ROUNDING
-    rows = max(1, _PAIRS_AT_ONCE // max(1, len(points)))
-    out = np.empty((rows * len(points), 2), np.int64)
+    points = two.points(order)
+    queries = points if two is one else one.points(query_order)
+    out = np.empty((max(_PAIRS_AT_ONCE, len(order)), 2), np.int64)
     counts = {"candidates": 0, "found": 0}
     kept: list[Pairs] = []
-    for sign in (1, -1) if negative else (1,):
-        queries = one.points(sign)[query_order]
-        for first in range(0, len(queries), rows):
-            last = min(first + rows, len(queries))
-            n = kernel.near(
-                queries, first, last, points, starts, width, cells, reach, two is one, out
-            )
-            a, b = query_order[out[:n, 0]], order[out[:n, 1]]
-            if two is one:
-                a, b = np.minimum(a, b), np.maximum(a, b)
-            else:
-                others = one.streams[a] != two.streams[b]
-                a, b = a[others], b[others]
-            pairs = correlations(one, two, a, b)
-            positive = pairs.upper >= threshold
-            pairs = pairs.take(positive if sign > 0 else (-pairs.lower >= threshold) & ~positive)
-            counts["candidates"] += len(a)
-            counts["found"] += len(pairs.a)
-            kept.append(pairs)
-            if sum(len(k.a) for k in kept) > 2 * limit + _PAIRS_AT_ONCE:
-                kept = [_joined(kept).strongest(limit)]
+    first = 0
+    while first < len(query_order):
+        n, first = kernel.near(
+            queries, points, grid, threshold - ROUNDING / 2, two is one, first, out
+        )
+        a, b = query_order[out[:n, 0]], order[out[:n, 1]]
+        if two is one:
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        else:
+            others = one.streams[a] != two.streams[b]
+            a, b = a[others], b[others]
+        pairs = correlations(one, two, a, b)
+        reaches = pairs.upper >= threshold
+        pairs = pairs.take(reaches | (pairs.lower <= -threshold) if negative else reaches)
+        counts["candidates"] += len(a)
+        counts["found"] += len(pairs.a)
+        kept.append(pairs)
+        if sum(len(k.a) for k in kept) > 2 * limit + _PAIRS_AT_ONCE:
+            kept = [_joined(kept).strongest(limit)]
     return _joined(kept).strongest(limit), counts
 
 
-def _grid(threshold: float) -> tuple[int, float]:
-    """Cells along an axis from -1 to 1 and their width: no near pair is two cells apart."""
+def _grid(threshold: float, folded: bool) -> kernel.Grid:
+    """So that no near pair is two cells apart, with nothing in it yet."""
+    span = 1.0 if folded else 2.0
     width = max(math.sqrt(2 * (1 - threshold) + ROUNDING), 2 / _MOST_CELLS)
-    return math.ceil(2 / width), width
+    cells = math.ceil(span / width)
+    if cells < _FEWEST_CELLS:
+        cells, width = 1, span
+    starts = np.zeros(cells**kernel.GRID_AXES + 1, np.int64)
+    return kernel.Grid(starts, width, cells, folded)
 
 
 def _joined(parts: list[Pairs]) -> Pairs:

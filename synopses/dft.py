@@ -8,15 +8,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from synopses.base import Arrays, Layout
+from synopses.common_window import CONSTANT, MOVING, CommonWindow, is_cut
 from synopses.correlated_pairs import KeptTicks, Windows, correlations, find_stream, search
 from synopses.errors import ParameterError, QueryError
 from synopses.parameters import parameter
 from synopses.questions import Estimate, question
 from synopses.streams import Streams
-from synopses.window_transform import SPARE_PANES, Transform, WindowSums, WindowTransform
+from synopses.window_transform import SPARE_PANES, Transform
 
 
-class DFT(WindowTransform):
+class DFT(CommonWindow):
     """Fourier coefficients of a stream's sliding window, and the streams that correlate.
 
     No pair whose correlation over the window reaches the threshold is missing from the answer,
@@ -164,33 +165,52 @@ class DFT(WindowTransform):
 
     def _windows(self, arrays: Arrays, end: int) -> tuple[Windows, dict[str, Any]]:
         """Normalised windows that end with pane `end`, of the streams that have one and move."""
-        usable, details = self.states_at(arrays, end)
+        cut, places = arrays, np.arange(self.panes)
+        if not is_cut(arrays):  # the ticks can stay where they are
+            cut, places = self._normalised(arrays, end), self.places(end)[1]
+        streams = np.flatnonzero(cut["state"] == MOVING)
+        kept = None
+        if self.keep_window:
+            known = (cut[name] for name in ("units", "means", "within", "lost"))
+            kept = KeptTicks(arrays["ticks"], places, *known)
+        windows = Windows(streams, cut["heads"][streams], cut["tails"][streams], kept)
+        return windows, self.details(cut["state"], end)
+
+    def cut(self, arrays: Arrays, end: int) -> Arrays:
+        cut = self._normalised(arrays, end)
+        if self.keep_window:
+            cut["ticks"] = np.take(arrays["ticks"], self.places(end)[1], axis=1)
+        return cut
+
+    def _normalised(self, arrays: Arrays, end: int) -> Arrays:
+        """All of a cut but the ticks, which are as they were."""
         sums = self.window_sums(arrays, end)
-        moving = usable & (sums.spread > 0)
-        details["constant"] = int((usable & ~moving).sum())
+        state = self.states_at(arrays, end)
+        moving = (state == CONSTANT) & (sums.spread > 0)
+        state[moving] = MOVING
         length = np.sqrt(np.where(moving, sums.spread, 1.0))
-        streams = np.flatnonzero(moving)
-        scale = np.sqrt(2 / self.window_ticks) / length
-        heads = (self.window_product(arrays, end, sums) * scale[:, None])[streams]
+        scale = np.where(moving, np.sqrt(2 / self.window_ticks) / length, 0.0)
+        heads = self.window_product(arrays, end, sums) * scale[:, None]
         energy = (heads**2).sum(axis=1)
         # Rounding may not make a head longer than the window it is part of.
         heads /= np.sqrt(np.maximum(energy, 1.0))[:, None]
-        tails = np.sqrt(np.maximum(1 - energy, 0))
-        kept = self._kept(arrays, end, sums, length) if self.keep_window else None
-        return Windows(streams, heads, tails, kept), {**details, "window": self.span(end)}
-
-    def _kept(self, arrays: Arrays, end: int, sums: WindowSums, length: Any) -> KeptTicks:
-        _, places = self.places(end)
-        lost = np.where(sums.held, arrays["lost"][:, places], 0.0).sum(axis=1)
-        deviations = (sums.mean - sums.centre[:, None]) * np.sqrt(self.pane_ticks)
-        return KeptTicks(
-            ticks=arrays["ticks"],
-            places=places,
-            units=np.where(sums.held, arrays["scale"][:, places], 0.0) / length[:, None],
-            means=deviations / length[:, None],
-            within=np.sqrt(sums.energy.sum(axis=1)) / length,
-            lost=np.sqrt(lost) / length,
-        )
+        cut: Arrays = {
+            "pane": arrays["pane"],
+            "end": np.full(len(state), end),
+            "state": state,
+            "heads": heads,
+            "tails": np.sqrt(np.maximum(1 - energy, 0)),
+        }
+        if self.keep_window:
+            _, places = self.places(end)
+            lost = np.where(sums.held, arrays["lost"][:, places], 0.0).sum(axis=1)
+            deviations = (sums.mean - sums.centre[:, None]) * np.sqrt(self.pane_ticks)
+            units = np.where(sums.held, arrays["scale"][:, places], 0.0)
+            cut["units"] = units / length[:, None]
+            cut["means"] = deviations / length[:, None]
+            cut["within"] = np.sqrt(sums.energy.sum(axis=1)) / length
+            cut["lost"] = np.sqrt(lost) / length
+        return cut
 
     def _turned(self, windows: Windows, lag: float) -> Windows:
         """The phases of earlier windows, turned to where they would be now."""

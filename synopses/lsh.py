@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synopses import hamming
 from synopses.base import Arrays, Layout
+from synopses.common_window import CONSTANT, MOVING, CommonWindow, is_cut
 from synopses.correlated_pairs import find_stream
 from synopses.errors import ParameterError, QueryError
 from synopses.items import Items
@@ -18,10 +19,10 @@ from synopses.kernels import lsh as kernel
 from synopses.parameters import parameter
 from synopses.questions import Estimate, question
 from synopses.streams import Streams
-from synopses.window_transform import SPARE_PANES, Transform, WindowTransform
+from synopses.window_transform import SPARE_PANES, Transform
 
 
-class LSH(WindowTransform):
+class LSH(CommonWindow):
     """Bitmap of a stream's sliding window by random hyperplanes: similar windows, similar bits.
 
     A pair whose correlation over the window reaches the threshold is found with at least the
@@ -173,16 +174,22 @@ class LSH(WindowTransform):
         self, arrays: Arrays, end: int
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64], dict[str, Any]]:
         """Bitmaps of the window that ends with pane `end`, of the streams that move in it."""
-        usable, details = self.states_at(arrays, end)
+        cut = arrays if is_cut(arrays) else self.cut(arrays, end)
+        moving = np.flatnonzero(cut["state"] == MOVING)
+        return cut["bitmap"][moving], moving, self.details(cut["state"], end)
+
+    def cut(self, arrays: Arrays, end: int) -> Arrays:
+        state = self.states_at(arrays, end)
         entry = end - (arrays["pane"] - 2)
         last = arrays["varies"].shape[1] - 1
         # A stream silent for longer than a window repeats one value: it does not move.
-        moving = usable & (entry >= 0) & (entry <= last)
-        every = np.arange(len(entry))
-        moving[moving] = arrays["varies"][every[moving], entry[moving]] > 0
-        details["constant"] = int((usable & ~moving).sum())
-        bitmaps = arrays["signature"][every[moving], entry[moving]]
-        return bitmaps, np.flatnonzero(moving), {**details, "window": self.span(end)}
+        held = np.flatnonzero((state == CONSTANT) & (entry >= 0) & (entry <= last))
+        moving = held[arrays["varies"][held, entry[held]] > 0]
+        state[moving] = MOVING
+        bitmap = np.zeros((len(state), self.bits // 64), np.uint64)
+        bitmap[moving] = arrays["signature"][moving, entry[moving]]
+        ends = np.full(len(state), end)
+        return {"pane": arrays["pane"], "end": ends, "state": state, "bitmap": bitmap}
 
     @classmethod
     def example(cls) -> Self:

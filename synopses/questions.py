@@ -33,6 +33,10 @@ class Estimate:
     confidence: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    def as_json(self) -> dict[str, Any]:
+        """The fields by name. Nothing is copied: a value may be a list of many thousand pairs."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -152,30 +152,6 @@ class WindowTransform(BankedSynopsis):
 
     # -- windows ------------------------------------------------------------------------------
 
-    def common_end(self, arrays: Arrays) -> int:
-        """The pane that ends the window in which streams are compared.
-
-        It is the pane before the newest one that one stream in a hundred (and two, if there are)
-        have reached: a few clocks that run ahead do not move everybody's window.
-        """
-        reached = np.sort(arrays["pane"][arrays["counts"][:, 0] > 0])[::-1]
-        if reached.size == 0:
-            return 0
-        return int(reached[min(max(1, reached.size // 100), reached.size - 1)]) - 1
-
-    def states_at(self, arrays: Arrays, end: int) -> tuple[NDArray[np.bool_], dict[str, int]]:
-        """Which streams have the window that ends with pane `end`, and why others have not."""
-        pane, start = arrays["pane"], arrays["start"]
-        empty = arrays["counts"][:, 0] == 0
-        young = ~empty & (start > end - self.panes + 1)
-        ahead = ~empty & ~young & (pane - self.ring >= end - self.panes + 1)
-        usable = ~(empty | young | ahead)
-        return usable, {
-            "streams": int(usable.sum()),
-            "without_full_window": int((empty | young).sum()),
-            "ahead": int(ahead.sum()),
-        }
-
     def window_sums(self, arrays: Arrays, end: int) -> WindowSums:
         """Means and energies of the window that ends with pane `end`, of every stream."""
         numbers, places = self.places(end)
@@ -194,7 +170,9 @@ class WindowTransform(BankedSynopsis):
         numbers, places = self.places(end)
         total = np.zeros((len(arrays["pane"]), self.rows))
         for at, (number, place) in enumerate(zip(numbers, places, strict=True)):
-            total += np.where(sums.held[:, at, None], arrays["product"][:, place], 0.0)
+            held = sums.held[:, at]
+            product = arrays["product"][:, place]
+            total += product if held.all() else np.where(held[:, None], product, 0.0)
             shift = sums.mean[:, at] - sums.centre
             total += shift[:, None] * self.transform.shares[number % self.panes]
         return total
@@ -203,11 +181,6 @@ class WindowTransform(BankedSynopsis):
         """Numbers of a window's panes, and their places in the ring."""
         numbers = np.arange(end - self.panes + 1, end + 1)
         return numbers, numbers % self.ring
-
-    def span(self, end: int) -> dict[str, int]:
-        """First millisecond of a window and the first after it."""
-        pane_ms = self.pane_ticks * self.interval_ms
-        return {"start": (end - self.panes + 1) * pane_ms, "end": (end + 1) * pane_ms}
 
     @classmethod
     def example_items(cls, rng: np.random.Generator, n: int) -> Items:

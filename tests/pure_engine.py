@@ -12,7 +12,7 @@ from sde.federation.peers import Peers
 from sde.library import Library
 from sde.limits import StateLimits
 from sde.messages.loop import decode_loop, loop_json
-from sde.partial import Partial
+from sde.partial import bundle, unbundle
 from sde.plugins.admission import admit
 from sde.plugins.trust import OPEN, Trust
 from sde.shard import Shard
@@ -110,7 +110,7 @@ class PureEngine:
                 self.entries[number].append(stage.entry)
             self.wanted = stage.wanted
         self.batch += 1
-        travelled = [Partial.from_bytes(p.to_bytes()) for p in partials]
+        travelled = unbundle(bundle(partials))
         written = [*self.merge.on_partials(travelled), *self.merge.on_reports(reports)]
         for message in written:
             if message.role == "outbound":

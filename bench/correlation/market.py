@@ -7,7 +7,7 @@ stocks of different groups have nothing to do with each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +63,12 @@ class Market:
     def pairs(self, threshold: float) -> set[tuple[str, str]]:
         return exact_pairs(self.window, self.names, threshold)
 
+    def correlations(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        """Of some pairs, exactly."""
+        place = {name: number for number, name in enumerate(self.names)}
+        unit = _unit(self.window)
+        return {(a, b): float(unit[place[a]] @ unit[place[b]]) for a, b in pairs}
+
 
 def exact_pairs(
     window: NDArray[np.float64], names: list[str], threshold: float
@@ -73,8 +79,7 @@ def exact_pairs(
     needs no matrix of everybody by everybody, which for 20,000 stocks takes gigabytes (numpy's
     OpenBLAS crashed on it).
     """
-    centred = window - window.mean(axis=1, keepdims=True)
-    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    unit = _unit(window)
     pairs: set[tuple[str, str]] = set()
     for start in range(0, len(unit), _BLOCK):
         correlations = unit[start : start + _BLOCK] @ unit[start:].T
@@ -83,6 +88,12 @@ def exact_pairs(
         places = zip(first[above].tolist(), second[above].tolist(), strict=True)
         pairs |= {(names[start + a], names[start + b]) for a, b in places}
     return pairs
+
+
+def _unit(window: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows normalised so that their inner products are their correlations."""
+    centred = window - window.mean(axis=1, keepdims=True)
+    return np.asarray(centred / np.linalg.norm(centred, axis=1, keepdims=True))
 
 
 def _wander(stocks: int, rng: np.random.Generator) -> NDArray[np.float64]:

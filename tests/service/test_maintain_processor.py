@@ -9,9 +9,9 @@ from pure_engine import create, messages, tuples
 from pyspark.sql.streaming import TwsTester
 
 from sde.decoding import Limits
-from sde.framing import pack, unpack
+from sde.framing import pack
 from sde.limits import StateLimits
-from sde.partial import Partial
+from sde.partial import unbundle
 from sde.plugins.trust import Trust
 from sde.stages.ingest import Ingest
 from service.maintain_processor import MaintainProcessor
@@ -55,7 +55,7 @@ def run(tester, *rows):
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     out = tester.testInPandas(spread_keys(SHARDS)[0], frame)
     bundles = out[out["what"] == PARTIALS]["body"]
-    return out, [Partial.from_bytes(p) for body in bundles for p in unpack(body)]
+    return out, [partial for body in bundles for partial in unbundle(body)]
 
 
 def test_state_and_answers_survive_between_batches(tester):
