@@ -25,7 +25,7 @@ class Coded:
         return len(self.codes)
 
     def take(self, indices: NDArray[np.int64]) -> Coded:
-        return Coded(self.texts, self.codes[indices]).without_unused()
+        return Coded(self.texts, self.codes.take(indices)).without_unused()
 
     def without_unused(self) -> Coded:
         """Only texts that occur, in order of first appearance."""
@@ -62,7 +62,7 @@ class Column:
     def keys(self) -> NDArray[np.uint64]:
         """The hash of each value's text form, shape (n, 2)."""
         if isinstance(self.data, Coded):
-            return hash_texts(self.data.texts)[self.data.codes]
+            return hash_texts(self.data.texts).take(self.data.codes, axis=0)
         return hash_texts(self.texts())
 
     def numbers(self) -> NDArray[np.float64]:
@@ -81,8 +81,7 @@ class Column:
         """The values at `indices`, in that order."""
         valid = None if self.valid is None else self.valid[indices]
         data: Any = self.data
-        taken = data.take(indices) if isinstance(data, Texts | Coded) else data[indices]
-        return Column(taken, None if valid is None or valid.all() else valid)
+        return Column(data.take(indices), None if valid is None or valid.all() else valid)
 
     @classmethod
     def missing(cls, rows: int) -> Column:

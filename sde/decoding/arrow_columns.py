@@ -23,6 +23,9 @@ def decoded_bytes(array: pa.Array) -> int:
     if not types.is_dictionary(array.type) or not _is_text(array.type.value_type):
         return int(array.nbytes) + _WORD * len(array)
     lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+    longest = pc.max(lengths).as_py() or 0
+    if longest <= _WORD:  # short ones need not be added up
+        return (longest + _WORD) * len(array)
     return (pc.sum(lengths.take(array.indices)).as_py() or 0) + _WORD * len(array)
 
 

@@ -40,7 +40,7 @@ def assemble(
             base=base,
             streams=group.streams,
             stream_hashes=group.stream_hashes,
-            stream_of=routes.stream_of[own],
+            stream_of=routes.stream_of.take(own),
             times=own_times,
             offsets=(messages.offsets[message_of[placed]] - base).astype(np.uint32),
             lines=own_lines if own_lines.any() else None,

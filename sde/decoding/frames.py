@@ -109,7 +109,7 @@ class _Tuples:
         }
         self._datasets = self._one_dataset(alike.dataset)
         self._streams = self._names("stream")
-        self._times = messages.timestamps[self._message_of]
+        self._times = messages.timestamps.take(self._message_of)
         self._refused = np.zeros(len(self._lines), np.bool_)
 
     def blocks(self, shards: int, wanted: Wanted | None) -> list[Block]:
@@ -117,28 +117,27 @@ class _Tuples:
             self._check_names("dataset", self._datasets)
         self._check_names("stream", self._streams)
         self._check_times()
-        rows = np.flatnonzero(~self._refused)
-        if not len(rows):
-            return []
-        whole = len(rows) == len(self._refused)
-        datasets, streams = self._datasets, self._streams
-        if not whole:
-            datasets, streams = datasets.take(rows), streams.take(rows)
-        routes = route(datasets, streams, shards)
+        if self._refused.any():
+            rows = np.flatnonzero(~self._refused)
+            if not len(rows):
+                return []
+            self._columns = {name: column.take(rows) for name, column in self._columns.items()}
+            self._datasets, self._streams = self._datasets.take(rows), self._streams.take(rows)
+            self._times, self._lines = self._times[rows], self._lines[rows]
+            self._message_of = self._message_of[rows]
+        routes = route(self._datasets, self._streams, shards)
         return assemble(
             self._messages,
             routes,
-            [self._fields(routes, group, rows, wanted) for group in routes.groups],
-            self._times[rows],
-            self._message_of[rows],
-            self._lines[rows],
+            [self._fields(routes, group, wanted) for group in routes.groups],
+            self._times,
+            self._message_of,
+            self._lines,
             wanted,
         )
 
-    def _fields(
-        self, routes: Routes, group: Group, rows: NDArray[np.int64], wanted: Wanted | None
-    ) -> dict[str, Column]:
-        own = rows[routes.order[group.start : group.end]]
+    def _fields(self, routes: Routes, group: Group, wanted: Wanted | None) -> dict[str, Column]:
+        own = routes.order[group.start : group.end]
         names = self._columns.keys() - ENVELOPE
         if wanted is not None:
             names &= wanted.of(group.dataset).fields
@@ -184,6 +183,9 @@ class _Tuples:
             return
         times = column.data
         assert isinstance(times, np.ndarray)
+        if column.valid is None and times.min() >= EARLIEST and times.max() <= LATEST:
+            self._times = times.astype(np.int64, copy=False)
+            return
         wrong = (times < EARLIEST) | (times > LATEST)
         given = np.ones(len(times), np.bool_) if column.valid is None else column.valid
         self._times = np.where(given, times, self._times)

@@ -82,7 +82,7 @@ def route(datasets: Spans | Coded, streams: Spans | Coded, shards: int) -> Route
     number_in_group = np.empty(len(names), np.int32)
     number_in_group[by_group] = np.arange(len(names)) - name_starts[name_group[by_group]]
 
-    group_of = name_group.astype(np.int32)[name_of]
+    group_of = name_group.astype(np.int32).take(name_of)
     bounds = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.bincount(group_of, minlength=len(codes)), out=bounds[1:])
     order, place_of = np.empty(rows, np.int64), np.empty(rows, np.int64)
@@ -93,7 +93,7 @@ def route(datasets: Spans | Coded, streams: Spans | Coded, shards: int) -> Route
         dataset = dataset_names[code // shards]
         start, end = int(bounds[g]), int(bounds[g + 1])
         groups.append(Group(dataset, code % shards, start, end, names.take(own), hashes[own]))
-    return Routes(groups, order, group_of, place_of, number_in_group[name_of])
+    return Routes(groups, order, group_of, place_of, number_in_group.take(name_of))
 
 
 def _numbered(given: Spans | Coded, parents: NDArray[np.int32] | None) -> _Numbered:
@@ -104,7 +104,7 @@ def _numbered(given: Spans | Coded, parents: NDArray[np.int32] | None) -> _Numbe
         return _distinct(Spans.of(given.texts).take(given.codes.astype(np.int64)), parents)
     used = given.without_unused()
     merged = _distinct(Spans.of(used.texts), None)  # anybody may have written a text twice
-    return _Numbered(merged.names, merged.parents, merged.number_of[used.codes])
+    return _Numbered(merged.names, merged.parents, merged.number_of.take(used.codes))
 
 
 def _distinct(spans: Spans, parents: NDArray[np.int32] | None) -> _Numbered:
