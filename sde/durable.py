@@ -30,7 +30,7 @@ from sde.snapshot import dump, load
 from sde.stages.maintain import replay
 
 FORMAT = 2
-_SMALLEST_LOG = 8 << 20  # bytes a log may have however small the snapshot is
+_SMALLEST_LOG = 32 << 20  # bytes a log may have however small the snapshot is: a second of replay
 _MOST_ENTRIES = 500  # of a log, however small they are: each costs time when it is replayed
 _CHUNK_BYTES = 8 << 20  # of a new snapshot that a batch writes, before it stops
 _DROPS = 200  # old entries or chunks that a batch drops
