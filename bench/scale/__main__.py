@@ -30,7 +30,7 @@ _SECONDS_FOR_REQUESTS = 300.0
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
-    parser.add_argument("--tuples", type=int, default=2_000_000, help="of each case and round")
+    parser.add_argument("--tuples", type=int, default=4_000_000, help="of each case and round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--largest", type=int, default=10_000, help="leave out cases with more")
     parser.add_argument("--results", type=Path, default=RESULTS)
