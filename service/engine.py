@@ -21,7 +21,7 @@ from service.clock import Clock
 from service.forwarding import Forwarder
 from service.java import find_java
 from service.progress import ProgressLog
-from service.query import checkpoint_name, start_query, start_spark
+from service.query import checkpoint_name, start_query, start_spark, start_workers
 from service.rescale import RescaleError, RescaleNote, repartition
 from service.settings import Settings
 from service.startup_errors import StartupError
@@ -66,15 +66,17 @@ class Engine:
         self._stop_file.unlink(missing_ok=True)
         embedded = not self.settings.bootstrap_servers
         self._say("starting an embedded Kafka broker and Spark" if embedded else "starting Spark")
-        with ThreadPoolExecutor(1, "broker") as beside:  # two Java processes, at the same time
+        with ThreadPoolExecutor(2, "start") as beside:  # processes that come up at the same time
             broker = beside.submit(self._start_broker) if embedded else None
             self._spark = start_spark(self.settings)
             self._parts.callback(self._spark.stop)
+            workers = beside.submit(start_workers, self._spark)
             if broker is not None:
                 broker.result()
-        settings = self.settings
-        ensure_topics(settings.kafka_config, _topic_specs(settings))
-        self._query = start_query(self._spark, settings, self._stop_file)
+            settings = self.settings
+            ensure_topics(settings.kafka_config, _topic_specs(settings))
+            self._query = start_query(self._spark, settings, self._stop_file)
+            workers.result()
         self._say("warming up")
         warm_up(settings, _WARM_UP_SECONDS, self.check)
         clock = Clock(settings, checkpoint_name(settings), lambda: self._progress.caught_up)

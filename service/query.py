@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -27,6 +28,7 @@ from service.merge_task import merge_task
 from service.rows import PARTIAL, WRITTEN
 from service.settings import Settings
 from service.shard_batch import ShardSettings
+from service.spark_home import use_installed_pyspark
 
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # Spark's default starts a process for each change of a local file: 90 in a batch, 0.2 s.
@@ -39,6 +41,8 @@ _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 def start_spark(settings: Settings) -> SparkSession:
     """A session with what the query needs; workers run this same interpreter."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    if not settings.master:
+        use_installed_pyspark()
     logs = settings.data_dir.absolute() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     # Rows are arrays of megabytes: G1 keeps such apart and marks the heap again and again for them.
@@ -75,6 +79,8 @@ def start_spark(settings: Settings) -> SparkSession:
         "spark.python.daemon.module": "service.python_daemon",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+        # Whatever makes the environments of two kinds of workers differ makes two daemons.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
     here = f"local[{settings.cores}, 4]"  # a task is tried four times
     builder = SparkSession.builder.master(settings.master or here)
@@ -85,6 +91,19 @@ def start_spark(settings: Settings) -> SparkSession:
     for source in (TupleSource, RequestSource, KafkaSink):
         spark.dataSource.register(source)
     return spark
+
+
+def start_workers(spark: SparkSession) -> None:
+    """Have the daemon and some workers up by the time the query wants them.
+
+    Spark would start them for its first task, when it has planned everything.
+    """
+    tasks = spark.sparkContext.defaultParallelism
+    spark.range(0, tasks, 1, tasks).mapInArrow(_pass_on, "id long").collect()
+
+
+def _pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pyspark
 
 def archive() -> Path:
     """In the environment that has the jars, so that both go together."""
-    return Path(sys.prefix) / "var" / "sde" / f"spark-{pyspark.__version__}.jsa"
+    return Path(sys.prefix) / "var" / "sde" / f"classes-{pyspark.__version__}.jsa"
 
 
 def java_options() -> list[str]:
