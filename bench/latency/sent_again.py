@@ -21,6 +21,7 @@ _HEADER = struct.Struct(">qiibIhiqqqhii")  # of a batch: its length second, its 
 _AT_ZERO = bytes(8)  # the first offset of a batch that is sent
 _LENGTH_FROM = 12  # bytes of the header that the length does not count
 _SIZE = struct.Struct(">i")
+_TOLD = struct.Struct(">ihqq")  # of a partition: its number, an error, offset and time
 _PRODUCE, _VERSION, _CLIENT = 0, 3, b"bench"
 _LEADER_ONLY, _PATIENCE_MS = 1, 30_000
 
@@ -96,12 +97,11 @@ class Repeater:
         return sum(batch.messages for batch in batches)
 
     def _check(self, answer: bytes, partitions: int) -> None:
-        at = struct.calcsize(">iih") + len(self._topic) + _SIZE.size
-        for number in range(partitions):
-            partition, error, *_ = struct.unpack_from(">ihqq", answer, at)
+        start = struct.calcsize(">iih") + len(self._topic) + _SIZE.size
+        told = answer[start : start + partitions * _TOLD.size]
+        for partition, error, *_ in _TOLD.iter_unpack(told):
             if error:
                 raise ConnectionError(f"partition {partition}: the broker has error {error}")
-            at += struct.calcsize(">ihqq")
 
     def _receive(self, size: int) -> bytes:
         received = b""
