@@ -76,9 +76,9 @@ class Engine:
             settings = self.settings
             ensure_topics(settings.kafka_config, _topic_specs(settings))
             self._query = start_query(self._spark, settings, self._stop_file)
+            self._say("warming up")
+            warm_up(settings, _WARM_UP_SECONDS, self.check)
             workers.result()
-        self._say("warming up")
-        warm_up(settings, _WARM_UP_SECONDS, self.check)
         clock = Clock(settings, checkpoint_name(settings), lambda: self._progress.caught_up)
         clock.start()
         self._parts.callback(clock.stop)

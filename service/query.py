@@ -12,10 +12,11 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -79,8 +80,9 @@ def start_spark(settings: Settings) -> SparkSession:
         "spark.python.daemon.module": "service.python_daemon",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
-        # Whatever makes the environments of two kinds of workers differ makes two daemons.
-        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+        # Workers whose environments differ have daemons of their own. With this one, those that
+        # maintain shards do nothing else: so there are few, which know their shards already.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
     }
     here = f"local[{settings.cores}, 4]"  # a task is tried four times
     builder = SparkSession.builder.master(settings.master or here)
@@ -94,16 +96,18 @@ def start_spark(settings: Settings) -> SparkSession:
 
 
 def start_workers(spark: SparkSession) -> None:
-    """Have the daemon and some workers up by the time the query wants them.
+    """Have both daemons, each with a worker, up by the time the query wants them.
 
-    Spark would start them for its first task, when it has planned everything.
+    Spark would start them for its first tasks, one after the other, when it has planned everything.
     """
-    tasks = spark.sparkContext.defaultParallelism
-    spark.range(0, tasks, 1, tasks).mapInArrow(_pass_on, "id long").collect()
+    with ThreadPoolExecutor(1, "workers") as beside:
+        shards = beside.submit(spark.sparkContext.range(0, 1, 1, 1).mapPartitions(_same).count)
+        spark.range(0, 1, 1, 1).mapInArrow(_same, "id long").collect()
+        shards.result()
 
 
-def _pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
+def _same(given: Any) -> Any:
+    return given
 
 
 @contextmanager

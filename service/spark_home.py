@@ -8,6 +8,7 @@ process anew; pyspark as it is installed is compiled already.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from contextlib import suppress
@@ -37,6 +38,10 @@ def _home() -> Path:
         made.chmod(0o755)
         for part in _PARTS:
             (made / part).symlink_to(Path(pyspark.__file__).parent / part)
-        with suppress(FileExistsError):
+        try:
             made.rename(home)
+        except OSError:
+            shutil.rmtree(made)
+            if not home.exists():  # else another process was faster
+                raise
     return home

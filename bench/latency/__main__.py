@@ -1,8 +1,9 @@
 """python -m bench.latency: seconds from a question sent to its answer received.
 
-Idle, and while tuples come at half the pace the engine takes them at when they lie ready; from a
-create to the first answer; where the time goes; and how long `sde serve` takes until it is ready,
-with everything downloaded and compiled. Exits with 1 if a goal is missed.
+Idle; at half load, while tuples come at half the pace the engine can take them at as they come, the
+broker taking them in beside it; at half the pace it takes tuples at that lie ready, which is more;
+from a create to the first answer; where the time goes; and how long `sde serve` takes until it is
+ready, with everything downloaded and compiled. Exits with 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from bench.batches import Batch
 from bench.goals import verdict
 from bench.latency.questions import Asked, ask, create_and_ask, where_time_goes
 from bench.latency.report import Latencies, write
@@ -32,11 +34,12 @@ from service.broker import EmbeddedBroker
 
 _TOPIC = "latency"
 _PACES = 3  # that are measured
+_SECONDS_OF_MORE = 15.0  # than the engine can take
 _SETTLE = 5.0  # seconds of load before the first question
 _KEPT_UP = 0.95  # of the pace asked for: less is not half load
 
 
-def prepare(engine: Serving, sde: Client, servers: str, count: int) -> float:
+def lying_pace(engine: Serving, sde: Client, servers: str, count: int) -> float:
     """A Count-Min for each stream, filled; returns the pace the engine takes tuples at with such,
     when they all lie ready."""
     loader, tuples = Loader(servers), make_tuples(min(count, 1_000_000))
@@ -45,11 +48,30 @@ def prepare(engine: Serving, sde: Client, servers: str, count: int) -> float:
         throughput.measure(engine, loader, case, _TOPIC, tuples, count) for _ in range(_PACES + 1)
     )  # the first one warms it up
     sde.create("count_min", dataset=DATASET, uid="counted", key="trader", scope="stream")
-    few = make_tuples(20 * STREAMS)
-    load = loader.put(_TOPIC, again_and_again("json", few, 1))
+    catch_up(engine, servers)
+    return median(rates)
+
+
+def catch_up(engine: Serving, servers: str) -> None:
+    """Return when everything that was sent is read."""
+    loader = Loader(servers)
+    load = loader.put(_TOPIC, again_and_again("json", make_tuples(20 * STREAMS), 1))
     loader.show()
     throughput.wait_until_read(engine, load)
-    return median(rates)
+
+
+def live_pace(engine: Serving, servers: str, more: float) -> float:
+    """The pace it takes tuples at while `more` come than it can take."""
+    with under_load(servers, more, _SETTLE + _SECONDS_OF_MORE):
+        before = len(engine.batches())
+        time.sleep(_SECONDS_OF_MORE)
+        first, *_, last = engine.batches()[before:]
+    catch_up(engine, servers)
+    return (_read(last) - _read(first)) / (last.ended - first.ended)
+
+
+def _read(batch: Batch) -> int:
+    return sum(offset for (topic, _), offset in batch.offsets.items() if topic == _TOPIC)
 
 
 def question(sde: Client) -> Answer:
@@ -69,7 +91,8 @@ def under_load(servers: str, rate: float, seconds: float) -> Iterator[list[float
         reached.append(float(pacer.stdout.readline()))
 
 
-def half_load(sde: Client, servers: str, rate: float, seconds: float) -> tuple[list[Asked], float]:
+def loaded(sde: Client, servers: str, rate: float, seconds: float) -> tuple[list[Asked], float]:
+    """What was asked while tuples came, and the pace they came at."""
     with under_load(servers, rate, _SETTLE + seconds) as reached:
         deadline = time.monotonic() + seconds - 1
         asked = ask(lambda: question(sde), lambda _: time.monotonic() > deadline)
@@ -98,17 +121,22 @@ def measure(folder: Path, questions: int, seconds: float, count: int, starts: in
             serving(folder / "engine", servers, "latency", [_TOPIC]) as engine,
             engine.client(_TOPIC) as sde,
         ):
-            most = prepare(engine, sde, servers, count)
-            print(f"at most {most:,.0f} tuples/s", flush=True)
-            idle = ask(lambda: question(sde), lambda asked: asked >= questions)
-            created = create_and_ask(sde, DATASET, max(5, questions // 5))
-            loaded, load = half_load(sde, servers, most / 2, seconds)
+            lying = lying_pace(engine, sde, servers, count)
+            live = live_pace(engine, servers, lying)
+            print(f"at most {live:,.0f} tuples/s, {lying:,.0f} if they lie ready", flush=True)
+            asked = {"idle": ask(lambda: question(sde), lambda asked: asked >= questions)}
+            asked["create to first answer, idle"] = create_and_ask(
+                sde, DATASET, max(5, questions // 5)
+            )
+            loads = {}
+            for setting, pace in (("half load", live), ("half of what lies ready", lying)):
+                asked[setting], loads[setting] = loaded(sde, servers, pace / 2, seconds)
+                catch_up(engine, servers)
             time.sleep(1)  # the engine writes its log a few times a second
             batches = engine.batches()
     ready = ready_seconds(folder, starts)
-    stages = {"idle": where_time_goes(idle, batches), "half load": where_time_goes(loaded, batches)}
-    asked = {"idle": idle, "create to first answer, idle": created, "half load": loaded}
-    return Latencies(most, load, asked, stages, ready)
+    stages = {name: where_time_goes(asked[name], batches) for name in ("idle", *loads)}
+    return Latencies(lying, live, loads, asked, stages, ready)
 
 
 def main() -> int:

@@ -3,6 +3,9 @@ import pytest
 from bench.batches import Batch, read_batches
 from bench.latency.questions import Asked, Percentiles, where_time_goes
 from bench.latency.report import Latencies, write
+from bench.latency.sent_again import Repeater, record_batches, send
+from bench.throughput.topics import make_topic
+from service.kafka.fetch import fetch
 
 
 def asked(*seconds):
@@ -48,7 +51,26 @@ def test_slow_answers_and_a_slow_start_miss_their_goals(tmp_path):
         "create to first answer, idle": asked(2.0),
         "half load": asked(2.5),
     }
-    found = Latencies(1e6, 5e5, settings, {"idle": {"addBatch": 0.1}}, [20.0, 30.0, 31.0])
+    found = Latencies(
+        2e6, 1e6, {"half load": 5e5}, settings, {"idle": {"addBatch": 0.1}}, [20.0, 30.0, 31.0]
+    )
     assert [goal.met for goal in found.goals()] == [True, False, False]
     write(found, {"machine": "m"}, tmp_path)
     assert "| half load | 1 |" in (tmp_path / "latency.md").read_text()
+
+
+def test_messages_are_sent_again_as_the_broker_keeps_them(broker):
+    servers, topic = broker.bootstrap_servers, "sent-again"
+    for name in (topic, f"{topic}-once"):
+        make_topic(servers, name)
+    values = [[f"{partition}-{n}".encode() for n in range(1000)] for partition in range(2)]
+    send(servers, f"{topic}-once", [[{"value": value} for value in own] for own in values])
+    parts = [record_batches(servers, f"{topic}-once", partition, 1000) for partition in range(2)]
+    repeater = Repeater(servers, topic)
+    sent = sum(repeater.send(batches) for batches in [*zip(*parts, strict=True)] * 3)
+    assert sent == 6000
+    for partition, own in enumerate(values):
+        settings = {"bootstrap.servers": servers}
+        (messages,) = fetch(settings, topic, partition, 0, 3000)
+        spans = zip(messages.starts, messages.ends, strict=True)
+        assert [messages.buffer[a:b].tobytes() for a, b in spans] == own * 3
