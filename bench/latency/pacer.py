@@ -30,16 +30,16 @@ def main() -> None:
     ]
     drop_topics(servers, [once])
     rounds = list(zip(*parts, strict=False))
-    repeater = Repeater(servers, topic)
-    print("ready", flush=True)
-    began, sent, number = time.monotonic(), 0, 0
-    while (passed := time.monotonic() - began) < seconds:
-        if sent >= rate * passed:
-            time.sleep(_PAUSE)
-            continue
-        sent += repeater.send(rounds[number % len(rounds)])
-        number += 1
-    print(sent / (time.monotonic() - began), flush=True)
+    with Repeater(servers, topic) as repeater:
+        print("ready", flush=True)
+        began, sent, number = time.monotonic(), 0, 0
+        while (passed := time.monotonic() - began) < seconds:
+            if sent >= rate * passed:
+                time.sleep(_PAUSE)
+                continue
+            sent += repeater.send(rounds[number % len(rounds)])
+            number += 1
+        print(sent / (time.monotonic() - began), flush=True)
 
 
 if __name__ == "__main__":

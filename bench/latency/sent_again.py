@@ -12,6 +12,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from confluent_kafka import Producer
 
@@ -79,6 +80,12 @@ class Repeater:
     def __init__(self, servers: str, topic: str) -> None:
         self._socket = socket.create_connection(_address(servers), 30)
         self._topic = topic.encode()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._socket.close()
 
     def send(self, batches: Sequence[RecordBatch]) -> int:
         """One for each partition; how many messages that were. Returns when the broker has them."""

@@ -66,8 +66,8 @@ def test_messages_are_sent_again_as_the_broker_keeps_them(broker):
     values = [[f"{partition}-{n}".encode() for n in range(1000)] for partition in range(2)]
     send(servers, f"{topic}-once", [[{"value": value} for value in own] for own in values])
     parts = [record_batches(servers, f"{topic}-once", partition, 1000) for partition in range(2)]
-    repeater = Repeater(servers, topic)
-    sent = sum(repeater.send(batches) for batches in [*zip(*parts, strict=True)] * 3)
+    with Repeater(servers, topic) as repeater:
+        sent = sum(repeater.send(batches) for batches in [*zip(*parts, strict=True)] * 3)
     assert sent == 6000
     for partition, own in enumerate(values):
         settings = {"bootstrap.servers": servers}
