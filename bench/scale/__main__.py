@@ -3,7 +3,8 @@
 The synopses are Count-Min sketches made in three ways (bench/scale/cases.py). One engine does all
 cases; the tuples (114 bytes of JSON, one a message, 2 partitions) are all in the topic before it
 sees the first, and are read in at least eight batches. The first quarter of each case, in which
-batches grow, is left out. Cases take turns, round by round. Exits with 1 if going from 100 to
+batches grow, is left out. Cases take turns, round by round, those that are compared next to each
+other: the machine is not equally fast at all times. Exits with 1 if going from 100 to
 10,000 synopses, at scope stream or with one create each, costs more than 30 % of the rate.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from bench.goals import verdict
 from bench.machine import RESULTS
-from bench.scale.cases import Case, all_cases, tuples_of
+from bench.scale.cases import Case, all_cases, in_turn, tuples_of
 from bench.scale.measure import measure
 from bench.scale.report import Results, goals, lines, write
 from bench.site import Site, new_site
@@ -51,8 +52,7 @@ def _run(site: Site, cases: list[Case], tuples: int, rounds: int) -> Results:
     with site.client(_SECONDS_FOR_REQUESTS) as sde:
         measure(site, sde, loader, cases[-1], data[cases[-1].streams], tuples)  # learns its pace
         for number in range(rounds):
-            for at in rng.permutation(len(cases)):
-                case = cases[at]
+            for case in in_turn(cases, rng):
                 found = measure(site, sde, loader, case, data[case.streams], tuples)
                 results[case.way, case.number].append(found)
                 print(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from bench.throughput.tuples import DATASET, PARTITIONS, STREAMS, TRADERS, Tuples
 from clients.lanes import lane_of
 
-FEW = 100  # what many synopses are compared with
+FEW, MOST = 100, 10_000  # synopses that are compared
 NUMBERS = {
     "scope stream": (1, 10, 100, 1000, 5000, 10_000),
     "one create each": (1, 10, 100, 1000, 5000, 10_000),
@@ -60,6 +60,20 @@ class Case:
 
 def all_cases(largest: int) -> list[Case]:
     return [Case(way, n) for way, numbers in NUMBERS.items() for n in numbers if n <= largest]
+
+
+def in_turn(cases: Sequence[Case], rng: np.random.Generator) -> list[Case]:
+    """In a random order; few and most of a way, which are compared, come next to each other."""
+    together: dict[tuple[str, int], list[Case]] = {}
+    for case in cases:
+        number = MOST if case.number == FEW else case.number
+        together.setdefault((case.way, number), []).append(case)
+    groups = list(together.values())
+    return [
+        groups[at][i]
+        for at in rng.permutation(len(groups))
+        for i in rng.permutation(len(groups[at]))
+    ]
 
 
 def stream_name(number: int) -> str:

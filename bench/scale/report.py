@@ -10,10 +10,9 @@ from statistics import median
 from bench.goals import Goal
 from bench.machine import measured_on
 from bench.rates import Spread
-from bench.scale.cases import FEW, NUMBERS
+from bench.scale.cases import FEW, MOST, NUMBERS
 from bench.scale.measure import Measured
 
-MOST = 10_000
 KEPT = 0.7  # of the rate with few synopses must be left with many
 HEADER = ("way", "synopses", "tuples/s", "worst", "best", "batch s", "MB", "arena MB", "state MB",
           "log B/tuple")  # fmt: skip

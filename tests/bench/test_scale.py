@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from bench.scale.cases import Case, all_cases, tuples_of
+from bench.scale.cases import Case, all_cases, in_turn, tuples_of
 from bench.scale.measure import Measured
 from bench.scale.report import goals, lines, write
 
@@ -20,6 +20,15 @@ def test_a_tuple_goes_into_one_sketch_into_two_or_into_one_of_each_definition():
     assert Case("scope stream", 100).sketches_a_tuple == 1
     assert Case("one create each", 10_000).sketches_a_tuple == 2
     assert Case("definitions", 100).sketches_a_tuple == 100
+
+
+def test_cases_that_are_compared_come_next_to_each_other():
+    cases = all_cases(10_000)
+    turns = in_turn(cases, np.random.default_rng(1))
+    assert sorted(map(str, turns)) == sorted(map(str, cases))
+    for way in ("scope stream", "one create each"):
+        places = [turns.index(Case(way, number)) for number in (100, 10_000)]
+        assert abs(places[0] - places[1]) == 1
 
 
 def test_tuples_are_of_as_many_streams_and_a_stream_stays_in_its_partition():
