@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pyspark
 
+from service.spark_home import made_once
+
 
 def archive() -> Path:
-    """In the environment that has the jars, so that both go together."""
-    return Path(sys.prefix) / "var" / "sde" / f"classes-{pyspark.__version__}.jsa"
+    return made_once() / f"classes-{pyspark.__version__}.jsa"
 
 
 def java_options() -> list[str]:

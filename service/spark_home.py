@@ -29,9 +29,16 @@ def use_installed_pyspark() -> None:
             os.environ["SPARK_HOME"] = str(_home())
 
 
+def made_once() -> Path:
+    """The folder of what is made once for an installation of Spark.
+
+    In the environment that has the jars, so that all goes together.
+    """
+    return Path(sys.prefix) / "var" / "sde"
+
+
 def _home() -> Path:
-    """In the environment that has the jars, so that both go together."""
-    home = Path(sys.prefix) / "var" / "sde" / f"spark-{pyspark.__version__}"
+    home = made_once() / f"spark-{pyspark.__version__}"
     if not home.exists():
         home.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix="spark-", dir=home.parent))

@@ -20,8 +20,10 @@ _ITEMS_A_SLOT = 16  # that get some; with fewer, sorting takes longer than it sa
 
 def by_slot(memory: int, slots: NDArray[np.int32], items: Items) -> tuple[NDArray[np.int32], Items]:
     """Slots and items in the order of slots, where that is a gain; `memory`: of one synopsis."""
+    if (int(slots.max(initial=-1)) + 1) * memory < _CACHE:  # the usual case, and cheaply told
+        return slots, items
     counts = np.bincount(slots)
-    if len(counts) * memory < _CACHE or len(slots) < _ITEMS_A_SLOT * np.count_nonzero(counts):
+    if len(slots) < _ITEMS_A_SLOT * np.count_nonzero(counts):
         return slots, items
     order = np.empty(len(slots), np.int64)
     kernel.order_by_slot(slots, np.cumsum(counts) - counts, order)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -18,7 +19,7 @@ _PAUSE = 0.005  # seconds, when enough was sent
 
 def main() -> None:
     servers, topic, rate, seconds = sys.argv[1], sys.argv[2], *map(float, sys.argv[3:])
-    once = f"{topic}-once"
+    once = f"{topic}-once-{os.getpid()}"  # several in one run: a name is not free at once again
     make_topic(servers, once)
     messages = [
         [{"value": parcel.payload} for parcel in one_a_message(part, lane, 0)]

@@ -79,12 +79,14 @@ def send(servers: str, topic: str, messages: Sequence[Sequence[dict[str, bytes]]
 class Repeater:
     def __init__(self, servers: str, topic: str) -> None:
         self._socket = socket.create_connection(_address(servers), 30)
+        self._answers = self._socket.makefile("rb")
         self._topic = topic.encode()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._answers.close()
         self._socket.close()
 
     def send(self, batches: Sequence[RecordBatch]) -> int:
@@ -111,12 +113,9 @@ class Repeater:
                 raise ConnectionError(f"partition {partition}: the broker has error {error}")
 
     def _receive(self, size: int) -> bytes:
-        received = b""
-        while len(received) < size:
-            more = self._socket.recv(size - len(received))
-            if not more:
-                raise ConnectionError("the broker closed the connection")
-            received += more
+        received = self._answers.read(size)
+        if len(received) < size:
+            raise ConnectionError("the broker closed the connection")
         return received
 
 
