@@ -142,9 +142,13 @@ class KafkaTransport:
         self._closing.set()
         if self._listener is not None:
             self._listener.join()
-        if "_requests" in self.__dict__:
-            self._requests.flush(_SECONDS_A_POLL)
-        self.flush()
+        try:
+            if "_requests" in self.__dict__:
+                self._requests.flush(_SECONDS_A_POLL)
+            self.flush()
+        finally:  # a producer keeps its connections as long as anybody holds it
+            for producer in ("_requests", "_data"):
+                self.__dict__.pop(producer, None)
 
 
 def _producer(config: dict[str, object]) -> Producer:

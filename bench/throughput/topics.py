@@ -84,6 +84,7 @@ class Loader:
                 "queue.buffering.max.messages": 1_000_000,
                 "queue.buffering.max.kbytes": 256 << 10,
                 "delivery.report.only.error": True,
+                "log_level": 0,  # what fails is raised by `show`; the broker may end before it
             }
         )
         self._producer.init_transactions(60)

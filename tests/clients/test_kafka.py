@@ -3,6 +3,7 @@
 The engine is a thread here that reads requests and writes canned replies in transactions.
 """
 
+import gc
 import itertools
 import json
 import threading
@@ -288,6 +289,20 @@ def test_a_request_the_broker_does_not_take_fails_before_the_time_out(own_broker
         own_broker.stop()
         with pytest.raises(DeliveryFailed, match="list"):
             sde.list()
+
+
+def test_a_closed_client_keeps_no_connection_to_the_broker(broker, topics) -> None:
+    def producers() -> int:
+        return sum(isinstance(each, Producer) for each in gc.get_objects())
+
+    before = producers()
+    sde = Client(KafkaTransport(broker.bootstrap_servers, topics=topics), timeout=0.01)
+    sde.send("d", "s", {"n": 1})
+    with pytest.raises(AnswerTimeout):
+        sde.list()
+    assert producers() == before + 2
+    sde.close()
+    assert producers() == before
 
 
 # -- the command line -------------------------------------------------------------------------
