@@ -27,6 +27,7 @@ from bench.site import Site, new_site
 from clients import Client, Refused, UnknownStream
 
 _SAMPLE_SECONDS = 10.0
+_SAMPLES_A_LINE = 6  # that is printed meanwhile
 _SECONDS_FOR_REQUESTS = 120.0
 _GROWTH = 1.1  # of a median from one quarter to the next
 _DATASETS, _STREAMS, _KEYS = 4, 300, 5_000
@@ -55,6 +56,12 @@ class Sample:
     @property
     def memory(self) -> int:
         return self.jvm + self.python
+
+    def __str__(self) -> str:
+        return (
+            f"JVM {self.jvm / 1e6:.0f} MB, Python {self.python / 1e6:.0f} MB, "
+            f"arena {self.arena / 1e6:.0f} MB, checkpoint {self.checkpoint / 1e6:.0f} MB"
+        )
 
 
 @dataclass
@@ -146,6 +153,8 @@ class Sampler:
             arena, checkpoint = map(folder_bytes, (self._site.arena, self._site.checkpoint))
             now = time.monotonic() - began
             self.samples.append(Sample(now, held["jvm"], held["python"], arena, checkpoint))
+            if len(self.samples) % _SAMPLES_A_LINE == 0:
+                print(f"after {now / 60:.0f} min: {self.samples[-1]}", flush=True)
 
 
 def growth(samples: list[Sample], name: str) -> float | None:
@@ -214,11 +223,7 @@ def main() -> int:
         f"{done.tuples:,} tuples in {options.minutes:g} minutes"
     )
     if samples:
-        last = samples[-1]
-        print(
-            f"at the end: JVM {last.jvm / 1e6:.0f} MB, Python {last.python / 1e6:.0f} MB, "
-            f"arena {last.arena / 1e6:.0f} MB, checkpoint {last.checkpoint / 1e6:.0f} MB"
-        )
+        print(f"at the end: {samples[-1]}")
     write(samples, done, options.results)
     return verdict(goals(samples, done))
 

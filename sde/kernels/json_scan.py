@@ -11,6 +11,8 @@ not fit is scanned.
 A value becomes an entry of four parts: the number of its field's name, its type, and two words:
 INTEGER (its value, 0), DECIMAL (the bits of its float64, 0), TEXT and LONG_DECIMAL (where it
 starts and ends in the buffer). `true` and `false` are texts. `null` is nothing.
+
+All of it is one file because numba's cache notices only edits of the file a kernel stands in.
 """
 
 import numpy as np
