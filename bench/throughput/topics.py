@@ -56,13 +56,18 @@ def _before(counts: NDArray[np.int64], messages: int) -> int:
     return int(counts[held - 1]) if held else 0
 
 
+def _quietly(servers: str) -> dict[str, str | int]:
+    """Clients live on for a while after a broker that is stopped; what fails before is raised."""
+    return {"bootstrap.servers": servers, "log_level": 0}
+
+
 def make_topic(servers: str, topic: str) -> None:
     large = {"max.message.bytes": str(16 << 20)}
-    ensure_topics({"bootstrap.servers": servers}, [TopicSpec(topic, PARTITIONS, large)])
+    ensure_topics(_quietly(servers), [TopicSpec(topic, PARTITIONS, large)])
 
 
 def drop_topics(servers: str, topics: list[str]) -> None:
-    client = admin({"bootstrap.servers": servers})
+    client = admin(_quietly(servers))
     for done in client.delete_topics(topics).values():
         done.result()
 
@@ -74,7 +79,7 @@ class Loader:
         self._servers = servers
         self._producer = Producer(
             {
-                "bootstrap.servers": servers,
+                **_quietly(servers),
                 "transactional.id": "bench",
                 "transaction.timeout.ms": 1000 * _TRANSACTION_SECONDS,
                 "linger.ms": 50,
@@ -84,7 +89,6 @@ class Loader:
                 "queue.buffering.max.messages": 1_000_000,
                 "queue.buffering.max.kbytes": 256 << 10,
                 "delivery.report.only.error": True,
-                "log_level": 0,  # what fails is raised by `show`; the broker may end before it
             }
         )
         self._producer.init_transactions(60)
@@ -122,5 +126,5 @@ class Loader:
 
 
 def _ends(servers: str, topic: str) -> list[int]:
-    ends = LogEnds({"bootstrap.servers": servers}, [topic], PATIENCE_SECONDS).ends()
+    ends = LogEnds(_quietly(servers), [topic], PATIENCE_SECONDS).ends()
     return [ends[topic, partition] for partition in range(PARTITIONS)]
