@@ -69,7 +69,7 @@ bench-quick: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.quick
 
 jars: $(ENGINE_READY)
-	@$(BIN)/python -m service.jars
+	@$(BIN)/python -m service.broker.jars
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache \
@@ -99,7 +99,7 @@ $(DEV_READY): pyproject.toml constraints.txt | $(ENGINE_READY)
 
 $(KERNELS_READY): $(KERNELS) | $(ENGINE_READY)
 	@echo "Compiling the kernels (about a minute the first time)"
-	$(BIN)/python -m service.warm_kernels
+	$(BIN)/python -m service.install.warm_kernels
 	@echo "Archiving Spark's classes (about a minute, once)"
-	$(BIN)/python -m service.warm_classes
+	$(BIN)/python -m service.install.warm_classes
 	@touch $@

@@ -26,22 +26,21 @@ from typing import Any
 from bench.machine import RESULTS, in_one_line, measured_on
 from bench.tables import markdown_table
 from bench.windows import batch_of
-from sde.arena import Arena
-from sde.arrived import Arrived
-from sde.block import Block
 from sde.limits import StateLimits
-from sde.messages.loop import Admit, loop_json
 from sde.plugins.admission import admit, log
 from sde.plugins.trust import OPEN, Trust
-from sde.shard import Shard
-from sde.stages.maintain import Maintain
+from sde.records.arrived import Arrived
+from sde.stages.maintain import Maintain, open_shard
+from sde.storage.arena import Arena
+from sde.tuples.block import Block
+from sde.wire.loop import Admit, loop_json
 from synopses import KINDS
-from synopses.count_min import CountMin
 from synopses.examples import geofence
+from synopses.kinds.count_min import CountMin
 
 _STREAMS = 500
 _SKETCH = '''
-from synopses.count_min import CountMin
+from synopses.kinds.count_min import CountMin
 
 
 class Sketch(CountMin):
@@ -88,7 +87,7 @@ class Stage:
     """One shard with one synopsis, batch after batch."""
 
     def __init__(self, folder: Path, case: Case, plugged_in: bool) -> None:
-        self._shard = Shard(0, 1, Arena(folder), _LIMITS)
+        self._shard = open_shard(0, 1, Arena(folder), _LIMITS)
         self._batch = 0
         kind = case.built_in
         if plugged_in:

@@ -14,7 +14,7 @@ from bench.processes import runs
 from bench.throughput.topics import Load, make_topic
 from clients import Client
 from clients.engine_process import EngineProcess
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 
 _SECONDS_TO_READ = 600.0
 DATA, REQUESTS, OUTPUT = "sde-data", "sde-requests", "sde-output"  # the engine's defaults

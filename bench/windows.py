@@ -23,14 +23,13 @@ import numpy as np
 
 from bench.goals import Goal, verdict
 from bench.machine import RESULTS, measured_on
-from sde.arena import Arena
-from sde.arrived import Arrived
-from sde.block import Block
 from sde.decoding import Limits, Messages, decode_tuples
 from sde.limits import StateLimits
-from sde.messages.loop import Progress, loop_json
-from sde.shard import Shard
-from sde.stages.maintain import Maintain
+from sde.records.arrived import Arrived
+from sde.stages.maintain import Maintain, open_shard
+from sde.storage.arena import Arena
+from sde.tuples.block import Block
+from sde.wire.loop import Progress, loop_json
 
 PANE_SECONDS, PANES = 10, 30
 START = 1_700_000_000_000
@@ -70,7 +69,7 @@ class Stage:
     """One shard with one synopsis of scope `stream`, batch after batch."""
 
     def __init__(self, folder: Path, case: Case, fields: dict[str, Any]) -> None:
-        self._shard = Shard(0, 1, Arena(folder), StateLimits())
+        self._shard = open_shard(0, 1, Arena(folder), StateLimits())
         self._case = case
         self._batch = 0
         request = {"op": "create", "uid": "u", "dataset": "d", "kind": case.kind, **fields}

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sde.messages import Code
+from sde.wire import Code
 
 
 class ClientError(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 
 from clients.errors import BadInput, ClientError
 from clients.transport import Message
-from sde.messages.plugins import NAME_FORM, signed_bytes
+from sde.wire.plugins import NAME_FORM, signed_bytes
 
 
 @dataclass(frozen=True, slots=True)

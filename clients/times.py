@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from clients.errors import BadInput
 from clients.transport import Message
 from clients.tuples import milliseconds
-from sde.messages.durations import as_text
+from sde.wire.durations import as_text
 
 Duration = str | timedelta
 Moment = int | str | datetime  # milliseconds since 1970, ISO 8601 (UTC if it has no zone)

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from types import FrameType
 
-from service.engine import Engine
+from service.engine.engine import Engine
 from service.settings import Settings, SettingsError, load
 from service.startup_errors import StartupError
 

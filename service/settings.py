@@ -14,7 +14,7 @@ from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
 from service.kafka.config import Config
 from service.kafka.retention import OnLost
-from service.peers import PeerError, Peers, read_peers
+from service.peer_settings import PeerError, Peers, read_peers
 
 _KEY_BYTES = 32
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")

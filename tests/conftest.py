@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 
 # The same examples in every run. No deadline: a kernel's first call may have to compile it, and
 # the machine may be busy.

@@ -7,7 +7,7 @@ import orjson
 
 from sde.decoding import Limits, Messages
 from sde.decoding.plain import read_tuple
-from sde.messages.faults import Refusal
+from sde.wire.faults import Refusal
 from synopses.hashing import key_text
 
 TIMESTAMP = 1_600_000_000_000

@@ -5,21 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from sde.block import Block
 from sde.decoding import Limits, Messages
 from sde.federation.frames import is_frame
 from sde.federation.peers import Peers
-from sde.library import Library
 from sde.limits import StateLimits
-from sde.messages.loop import decode_loop, loop_json
-from sde.partial import bundle, unbundle
 from sde.plugins.admission import admit
 from sde.plugins.trust import OPEN, Trust
-from sde.shard import Shard
+from sde.records.partial import bundle, unbundle
+from sde.shard.versions import Library
 from sde.stages.ingest import Ingest
-from sde.stages.maintain import Maintain
+from sde.stages.maintain import Maintain, open_shard
 from sde.stages.merge import Merge
-from sde.store import MemoryStore
+from sde.storage.store import MemoryStore
+from sde.tuples.block import Block
+from sde.wire.loop import decode_loop, loop_json
 
 
 def messages(payloads, topic="data", partition=0, offset=0, time=1_700_000_000_000):
@@ -62,7 +61,7 @@ class PureEngine:
 
     def shard(self, number):
         """Opened anew for each batch, as a worker that meets the shard for the first time does."""
-        return Shard(number, len(self.stores), self.stores[number], self.limits)
+        return open_shard(number, len(self.stores), self.stores[number], self.limits)
 
     def run(self, requests=(), data=(), partition=0, time=1_700_000_000_000):
         """One batch; the replies by request id (of several, as watches give them, the last)."""

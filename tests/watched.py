@@ -2,9 +2,8 @@
 
 from pure_engine import PureEngine, tuples
 
-from sde.shard import Shard
-from sde.stages.maintain import replay
-from sde.store import MemoryStore
+from sde.stages.maintain import open_shard, replay
+from sde.storage.store import MemoryStore
 
 T0 = 1_700_000_000_000
 TOTAL = {"type": "total"}
@@ -54,7 +53,7 @@ def replayed(engine):
     for number, entries in enumerate(engine.entries):
         store = MemoryStore()
         for entry in entries:
-            replay(Shard(number, len(engine.stores), store, engine.limits), entry)
+            replay(open_shard(number, len(engine.stores), store, engine.limits), entry)
         again.stores[number] = store
     return again
 

@@ -34,7 +34,7 @@ from bench.throughput.engine import wait_until_read
 from bench.throughput.topics import Loader, make_topic
 from bench.throughput.tuples import PARTITIONS
 from clients import Client
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 
 _TOPIC = "ticks"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clients import Client
 from clients.engine_process import EngineProcess
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 
 NAMES = ("athens", "berlin", "cork")
 _SMALL = ("--cores", "1", "--shards", "2", "--memory", "1g")  # so that three fit on two cores

@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 import orjson
 
-from sde.block import Block
 from sde.decoding import Limits, Messages
 from sde.federation.frames import REQUEST, is_frame
 from sde.federation.peers import Peers
 from sde.limits import StateLimits
-from sde.outgoing import Role
-from sde.shard import Shard
+from sde.records.outgoing import Role
 from sde.stages.ingest import Ingest
-from sde.stages.maintain import Maintain
+from sde.stages.maintain import Maintain, open_shard
 from sde.stages.merge import Merge
-from sde.store import MemoryStore
+from sde.storage.store import MemoryStore
+from sde.tuples.block import Block
 
 START = 1_700_000_000_000
 
@@ -49,7 +48,7 @@ class StagedSite:
         peers = Peers(name, secrets, own=f"only {name}")
         self._ingest = Ingest(1, Limits(), peers=peers)
         self._merge = Merge(name, peers=peers)
-        self._shard = Shard(0, 1, MemoryStore(), StateLimits())
+        self._shard = open_shard(0, 1, MemoryStore(), StateLimits())
         self._batch = 0
         self._offsets: dict[str, int] = {}
         self.union: list[bytes] = []

@@ -30,7 +30,7 @@ from bench.throughput.topics import Loader, make_topic
 from bench.throughput.tuples import DATASET, STREAMS, again_and_again, make_tuples
 from clients import Answer, Client
 from clients.engine_process import EngineProcess
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 
 _TOPIC = "latency"
 _PACES = 3  # that are measured

@@ -10,7 +10,7 @@ import venv
 from importlib.metadata import distributions
 from pathlib import Path
 
-from service.jars import cache_folder
+from service.broker.jars import cache_folder
 
 _WANTED = Path(__file__).with_name("peers.txt")
 _PEERS = ("quixstreams", "bytewax", "pyspark", "confluent-kafka")

@@ -14,7 +14,7 @@ from bench.throughput.peers import Peer, PeerFailed
 from bench.throughput.report import ENGINE, Results
 from bench.throughput.topics import Load, Loader, drop_topics, make_topic
 from bench.throughput.tuples import FORMS, TIMES_AS_MANY, Tuples, again_and_again, make_tuples
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 
 _PART_FOR_SLOW = 6
 

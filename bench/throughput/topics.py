@@ -17,7 +17,7 @@ from bench.throughput.tuples import PARTITIONS
 from clients.lanes import Parcel
 from service.kafka.config import PATIENCE_SECONDS
 from service.kafka.logs import LogEnds, admin
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 _AT_ONCE = 10_000  # messages handed to the producer
 _TRANSACTION_SECONDS = 600

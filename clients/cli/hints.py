@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from clients.errors import BadParameter, BadQuery, UnknownKind, UnknownSynopsis, UnknownVersion
-from sde.messages import catalogue
+from sde.wire import catalogue
 
 
 @contextmanager

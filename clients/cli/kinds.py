@@ -10,7 +10,7 @@ from rich.console import Console
 from clients.cli.hints import nearest
 from clients.cli.printing import print_json, print_table, shown_plainly
 from clients.cli.session import json_option
-from sde.messages import catalogue
+from sde.wire import catalogue
 
 
 @click.command()

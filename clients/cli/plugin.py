@@ -15,7 +15,7 @@ from clients.cli.session import Session, connected, json_option
 from clients.errors import Refused
 from clients.plugin_template import new_files
 from clients.plugins import checked_name, make_key
-from sde.messages import Code, catalogue
+from sde.wire import Code, catalogue
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _name = click.option("--name", help="Its name; that of the file if left out.")

@@ -20,7 +20,7 @@ from clients.cli.sites import sites_options, tell_missing
 from clients.cli.window_options import window_options
 from clients.fields import Sites
 from clients.times import Moment
-from sde.messages import catalogue
+from sde.wire import catalogue
 
 _OPTIONS = (
     *("dataset", "uid", "key", "value", "scope", "window", "ttl", "idle", "reuse"),

@@ -38,7 +38,9 @@ def rescale(partitions: int, data_dir: Path, as_json: bool) -> None:
     sde rescale --partitions 8
     """
     if not _runs(data_dir):
-        become("service.rescale", ("--data-dir", str(data_dir), "--partitions", str(partitions)))
+        become(
+            "service.engine.rescale", ("--data-dir", str(data_dir), "--partitions", str(partitions))
+        )
         return
     started = time.monotonic()
     _ask(data_dir, partitions)

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from sde.column import Coded, Column
-from sde.messages.faults import Code, Refusal
+from sde.tuples.column import Coded, Column
+from sde.wire.faults import Code, Refusal
 from synopses.texts import Texts
 
 _CODED = pa.dictionary(pa.int32(), pa.large_string())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.block import Block
-from sde.column import Column
 from sde.decoding.messages import Messages
 from sde.decoding.routing import Routes
-from sde.needs import Wanted
+from sde.tuples.block import Block
+from sde.tuples.column import Column
+from sde.tuples.needs import Wanted
 
 
 def assemble(

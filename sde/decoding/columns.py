@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.column import Column
 from sde.decoding.pool import TextPool
 from sde.decoding.routing import Routes
 from sde.decoding.segments import Segment
 from sde.kernels import columns as kernel
 from sde.kernels.json_scan import DECIMAL, INTEGER, TEXT
-from sde.needs import Wanted
+from sde.tuples.column import Column
+from sde.tuples.needs import Wanted
 from synopses.hashing import number_texts
 from synopses.texts import Texts
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sde.decoding.arrow_columns import check_type, decoded_bytes, normal_form
 from sde.decoding.arrow_header import is_compressed
 from sde.decoding.limits import Limits
-from sde.messages.faults import Code, Refusal
+from sde.wire.faults import Code, Refusal
 
 ENVELOPE = ("dataset", "stream", "time")
 _MOST_EXPANDED = 64  # times the bytes of the frame, once its dictionaries are written out

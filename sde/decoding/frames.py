@@ -16,8 +16,6 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sde.block import Block
-from sde.column import Coded, Column
 from sde.decoding.arrow_columns import to_column
 from sde.decoding.assembly import assemble
 from sde.decoding.frame_reader import ENVELOPE, Frame, read_frame
@@ -26,8 +24,10 @@ from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
 from sde.decoding.plain import EARLIEST, LATEST, TIME_EXPECTED
 from sde.decoding.routing import Group, Routes, Spans, route
-from sde.messages.faults import Code, Fault, Refusal
-from sde.needs import Wanted
+from sde.tuples.block import Block
+from sde.tuples.column import Coded, Column
+from sde.tuples.needs import Wanted
+from sde.wire.faults import Code, Fault, Refusal
 from synopses.texts import Texts
 
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits

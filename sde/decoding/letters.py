@@ -7,8 +7,8 @@ from typing import Any
 
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
-from sde.messages.faults import Code, Fault
-from sde.messages.replies import dead_letter
+from sde.wire.faults import Code, Fault
+from sde.wire.replies import dead_letter
 
 
 class Letters:

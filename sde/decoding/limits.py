@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sde.messages.fields import LONGEST_NAME
+from sde.wire.fields import LONGEST_NAME
 
 
 @dataclass(frozen=True, slots=True)

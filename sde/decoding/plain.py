@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import orjson
 
 from sde.decoding.limits import Limits
-from sde.messages.faults import Code, Refusal
+from sde.wire.faults import Code, Refusal
 from synopses.hashing import key_text
 
 # Years 1 to 9999: what lies beyond is a time in other units, or would overflow sums.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.block import first_words
-from sde.column import Coded
 from sde.kernels import distinct as kernel
-from sde.spans import gather
+from sde.tuples.block import first_words
+from sde.tuples.column import Coded
+from sde.tuples.spans import gather
 from synopses.texts import Texts
 
 

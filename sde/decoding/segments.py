@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.decimals import long_decimals
 from sde.decoding.entries import Entries, PlainEntries
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
@@ -23,8 +22,9 @@ from sde.decoding.plain import EARLIEST, LATEST, read_tuple
 from sde.decoding.pool import TextPool
 from sde.decoding.rows import Rows
 from sde.kernels import json_scan
-from sde.messages.faults import Refusal
-from sde.needs import Wanted
+from sde.tuples.decimals import long_decimals
+from sde.tuples.needs import Wanted
+from sde.wire.faults import Refusal
 
 _MOST_CELLS = 16_000_000
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits

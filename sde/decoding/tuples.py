@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.block import Block
 from sde.decoding.assembly import assemble
 from sde.decoding.columns import build_columns
 from sde.decoding.frames import decode_frames
@@ -29,8 +28,9 @@ from sde.decoding.routing import Spans, route
 from sde.decoding.rows import cut_rows
 from sde.decoding.segments import Segments
 from sde.kernels.lines import starting_with
-from sde.messages.faults import Code, Fault
-from sde.needs import Wanted
+from sde.tuples.block import Block
+from sde.tuples.needs import Wanted
+from sde.wire.faults import Code, Fault
 
 _FRAME_START = np.array([255, 255, 255, 255], np.uint8)
 _BYTE_ORDER_MARK = np.array([0xEF, 0xBB, 0xBF], np.uint8)

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from sde.framing import FramingError, pack, unpack
+from sde.wire.framing import FramingError, pack, unpack
 
 REQUEST, CONTRIBUTION = MAGICS = b"SDEQ", b"SDEA"
 LONGEST_SITE = 100  # bytes of a site's name

@@ -8,8 +8,8 @@ from typing import Any
 
 from sde.federation.frames import CONTRIBUTION, MOST_BYTES, REQUEST, Content
 from sde.federation.peers import Peers
-from sde.messages import Code, Fault
-from sde.outgoing import Outgoing, Role
+from sde.records.outgoing import Outgoing, Role
+from sde.wire import Code, Fault
 
 
 class Sender:

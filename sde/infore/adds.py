@@ -13,7 +13,7 @@ from typing import Any
 
 from sde.infore.envelope import Envelope
 from sde.infore.params import Params
-from sde.messages import STREAM_SCOPE, Code, Definition
+from sde.wire import STREAM_SCOPE, Code, Definition
 from synopses import AMS, KINDS, HyperLogLog, ParameterError, Quantiles
 
 _A_SHARE = "a number above 0 and below 1"

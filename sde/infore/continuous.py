@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sde.messages import EACH_KEY, EACH_STREAM, ON_CHANGE, STREAM_SCOPE, Ask, Create, Watch
+from sde.wire import EACH_KEY, EACH_STREAM, ON_CHANGE, STREAM_SCOPE, Ask, Create, Watch
 
 _OF_EACH = {
     "count_min": "frequency",

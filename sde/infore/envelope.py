@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from sde.messages import Code, Refusal
-from sde.messages.fields import LONGEST_NAME
+from sde.wire import Code, Refusal
+from sde.wire.fields import LONGEST_NAME
 
 ANY_DATASET = "__any__"  # what a client asks with that wants the synopses of all data sets
 _WHOLE = re.compile(r"\s*([+-]?[0-9]{1,20})(?:\.0*)?\s*")

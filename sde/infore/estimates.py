@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sde.infore.params import Params
-from sde.messages import Ask, Code, Definition, Refusal
+from sde.wire import Ask, Code, Definition, Refusal
 from synopses import KINDS
 
 _MOST_PARAMS = 2  # of an estimate; an add has at least two fields and a mode

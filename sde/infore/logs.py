@@ -8,7 +8,7 @@ from typing import Any
 from sde.infore.contents import content_of
 from sde.infore.envelope import whole
 from sde.infore.replies import dataset, is_estimate, parallelism, text_or_none
-from sde.times import LATEST
+from sde.tuples.times import LATEST
 
 Message = dict[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sde.infore.requests import translate
-from sde.messages import Ask, Create, Definition, ListAll, Request, Restore, Watch
+from sde.wire import Ask, Create, Definition, ListAll, Request, Restore, Watch
 
 Message = dict[str, Any]
 

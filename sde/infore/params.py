@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from sde.infore.envelope import shown, whole
-from sde.messages import Code, Refusal
-from sde.messages.fields import LONGEST_NAME
+from sde.wire import Code, Refusal
+from sde.wire.fields import LONGEST_NAME
 from synopses import QueryError
 from synopses.hashing import key_text
 

@@ -12,7 +12,7 @@ from sde.infore.envelope import ANY_DATASET, LARGEST_UID, SMALLEST_UID, Envelope
 from sde.infore.estimates import join_of, may_be_estimate, question_of
 from sde.infore.params import Params
 from sde.infore.versions import native_version
-from sde.messages import (
+from sde.wire import (
     Code,
     Create,
     Definition,

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from sde.limits import StateLimits
-from sde.messages import Code, Plugin, Refusal, decode_request
-from sde.messages.loop import Admit, Admitted
 from sde.plugins.examination import examine
 from sde.plugins.trust import Trust
+from sde.wire import Code, Plugin, Refusal, decode_request
+from sde.wire.loop import Admit, Admitted
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sde.messages import Code, Refusal
-from sde.messages.plugins import plugin_kind
 from sde.plugins.remote import Made, Remote, kind_class, stop_process
 from sde.plugins.version import PluginVersion
+from sde.wire import Code, Refusal
+from sde.wire.plugins import plugin_kind
 from synopses import KINDS, Synopsis
 
 Kinds = Mapping[str, type[Synopsis]]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from sde.messages import Code, Plugin, Refusal
-from sde.messages.plugins import signed_bytes
+from sde.wire import Code, Plugin, Refusal
+from sde.wire.plugins import signed_bytes
 
 OFF, SIGNED, OPEN = "off", "signed", "open"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sde.messages.plugins import plugin_kind
+from sde.wire.plugins import plugin_kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sde.framing import FramingError, pack, unpack
+from sde.wire.framing import FramingError, pack, unpack
 
 _LENGTH = struct.Struct("<Q")
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS

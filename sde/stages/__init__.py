@@ -1,0 +1,1 @@
+"""The three stages, in the order of the flow: ingest, maintain, merge."""

@@ -12,14 +12,15 @@ from typing import Any
 
 import orjson
 
-from sde.arrived import Arrived
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
-from sde.federation.entrance import from_site, parted
 from sde.federation.frames import is_frame
+from sde.federation.ingest import from_site, parted
 from sde.federation.peers import Peers
 from sde.infore import is_infore, translate
-from sde.library import Library
-from sde.messages import (
+from sde.records.arrived import Arrived
+from sde.shard.versions import Library
+from sde.tuples.needs import Wanted
+from sde.wire import (
     Code,
     Fault,
     Refusal,
@@ -29,8 +30,7 @@ from sde.messages import (
     Snapshots,
     decode_request,
 )
-from sde.messages.loop import FOR_THE_SERVICE, decode_loop
-from sde.needs import Wanted
+from sde.wire.loop import FOR_THE_SERVICE, decode_loop
 
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
 

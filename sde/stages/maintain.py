@@ -16,16 +16,26 @@ from typing import Any
 
 import orjson
 
-from sde.answering import READS, decoded, refused, say
-from sde.arrived import Arrived
-from sde.block import Block, completed
-from sde.changing import CHANGES, Changes
-from sde.each import EachWatcher
-from sde.federation import clerk, standing
-from sde.framing import pack, unpack
+from sde.federation import maintain as clerk
+from sde.federation import maintain_watches as standing
 from sde.infore import is_infore, native_messages
-from sde.library import Library
-from sde.messages import (
+from sde.limits import StateLimits
+from sde.plugins.trust import Trust
+from sde.records.arrived import Arrived
+from sde.records.partial import Partial
+from sde.requests.answering import READS, decoded, refused, say
+from sde.requests.changing import CHANGES, Changes
+from sde.requests.each import EachWatcher
+from sde.requests.plugging import distrusted, settle
+from sde.requests.questions import Said
+from sde.requests.watching import Watcher
+from sde.shard.keeper import ShardCode
+from sde.shard.shard import Shard
+from sde.shard.versions import Library
+from sde.storage.store import Store
+from sde.tuples.block import Block, completed
+from sde.tuples.needs import Wanted
+from sde.wire import (
     Create,
     Definition,
     Delete,
@@ -36,7 +46,8 @@ from sde.messages import (
     Unwatch,
     Watch,
 )
-from sde.messages.loop import (
+from sde.wire.framing import pack, unpack
+from sde.wire.loop import (
     Admitted,
     Again,
     Answered,
@@ -49,14 +60,7 @@ from sde.messages.loop import (
     decode_loop,
     loop_json,
 )
-from sde.messages.windows import ARRIVAL
-from sde.needs import Wanted
-from sde.partial import Partial
-from sde.plugging import distrusted, settle
-from sde.plugins.trust import Trust
-from sde.questions import Said
-from sde.shard import Shard
-from sde.watching import Watcher
+from sde.wire.windows import ARRIVAL
 
 LOG_FORMAT = 2
 _NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, Plugin, Unplug)
@@ -300,6 +304,11 @@ def _pack_entry(before: list[Arrived], after: list[Arrived], blocks: list[bytes]
     return pack([orjson.dumps(head), *blocks])
 
 
+def open_shard(number: int, of: int, store: Store, limits: StateLimits) -> Shard:
+    """A shard with everything that this stage keeps in it."""
+    return Shard(number, of, store, limits, clerk.beside(number))
+
+
 def replay(shard: Shard, entry: bytes) -> None:
     """Do again what a batch did to a shard: same state, byte for byte."""
     described, *blocks = unpack(entry)
@@ -326,3 +335,6 @@ def _change_all(shard: Shard, held: list[dict[str, Any]]) -> None:
         request = decoded(arrived)
         assert isinstance(request, CHANGES)
         changes.carry_out(request, arrived)
+
+
+SHARD_CODE = ShardCode(open_shard, replay)

@@ -17,15 +17,20 @@ from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
-from sde.changing import internal
-from sde.deciding import decide
-from sde.each import MOST, question_for
-from sde.federation.merging import SitesMerge
+from sde.federation.merge import SitesMerge
+from sde.federation.merge_watches import SitesWatch
 from sde.federation.peers import Peers
-from sde.federation.watching import SitesWatch
-from sde.gathered import Gathered, WindowsDiffer
 from sde.infore import answer_of, belongs_in_log, is_infore, logging_message, reply_key
-from sde.messages import (
+from sde.plugins.failure import PluginFailure
+from sde.records.outgoing import Outgoing, Role, to_loop, written
+from sde.records.partial import Partial, require_all, require_no_fault
+from sde.registry.watches import Watching
+from sde.registry.watermarks import later
+from sde.requests.changing import internal
+from sde.requests.deciding import decide
+from sde.requests.each import MOST, question_for
+from sde.requests.gathered import Gathered, WindowsDiffer
+from sde.wire import (
     Ask,
     Code,
     Describe,
@@ -44,7 +49,7 @@ from sde.messages import (
     unreadable,
     watch_answer,
 )
-from sde.messages.loop import (
+from sde.wire.loop import (
     Admit,
     Again,
     Answered,
@@ -54,11 +59,6 @@ from sde.messages.loop import (
     Progress,
     Reached,
 )
-from sde.outgoing import Outgoing, Role, to_loop, written
-from sde.partial import Partial, require_all, require_no_fault
-from sde.plugins.failure import PluginFailure
-from sde.watches import Watching
-from sde.windows.watermarks import later
 
 _log = logging.getLogger(__name__)
 

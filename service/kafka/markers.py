@@ -10,7 +10,7 @@ import json
 
 from service.kafka.config import Settings
 from service.kafka.logs import LogEnds
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 _FIRST_LOOK = 1000
 _TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}

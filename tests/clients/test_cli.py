@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from clients import InMemoryTransport
 from clients.cli import main
-from sde.messages import catalogue
+from sde.wire import catalogue
 
 
 def run(*args, handler=lambda request: {}, env=None):

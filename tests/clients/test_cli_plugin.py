@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from clients import InMemoryTransport
 from clients.cli import main
 from clients.plugin_template import new_files
-from sde.messages import decode_request
+from sde.wire import decode_request
 
 ROOT = Path(__file__).parents[2]
 TOLD = {"name": "fence", "version": 1, "kind": "fence@1", "state": "active", "synopses": 2}

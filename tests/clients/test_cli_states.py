@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from clients import InMemoryTransport
 from clients.cli import main
-from sde.messages import decode_request
+from sde.wire import decode_request
 
 
 def run(*args, handler=lambda request: {}, env=None):

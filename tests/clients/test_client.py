@@ -16,7 +16,7 @@ from clients import (
     UnknownSynopsis,
 )
 from clients.errors import _BY_CODE
-from sde.messages import Code, Create, decode_request
+from sde.wire import Code, Create, decode_request
 
 
 def test_create_sends_a_request_the_engine_can_read() -> None:

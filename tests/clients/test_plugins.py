@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from clients import BadInput, Client, InMemoryTransport
 from clients.plugins import PluginInfo, make_key, read_plugin, sign
-from sde.messages import Plugin, Plugins, Unplug, decode_request
-from sde.messages.plugins import signed_bytes
+from sde.wire import Plugin, Plugins, Unplug, decode_request
+from sde.wire.plugins import signed_bytes
 
 TOLD = {
     "name": "fence",

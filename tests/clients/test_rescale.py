@@ -93,5 +93,5 @@ def test_without_a_running_engine_the_process_does_it_itself(tmp_path, monkeypat
     monkeypatch.setattr(os, "execv", lambda path, args: became.append(args))
     run(tmp_path)
     words = ["--data-dir", str(tmp_path), "--partitions", "8"]
-    assert became == [[sys.executable, "-P", "-m", "service.rescale", *words]]
+    assert became == [[sys.executable, "-P", "-m", "service.engine.rescale", *words]]
     assert not (tmp_path / "rescale.json").exists()

@@ -19,8 +19,8 @@ from clients import (
     Watch,
 )
 from clients.feed import MOST_UNREAD
-from sde.messages import decode_request
-from sde.messages import requests as records
+from sde.wire import decode_request
+from sde.wire import requests as records
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from clients import BadInput, Client, InMemoryTransport, Interval, UnknownVersion
-from sde.messages import Ask, Create, Export, Import, Restore, Snapshot, Span, decode_request
+from sde.wire import Ask, Create, Export, Import, Restore, Snapshot, Span, decode_request
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 NOON_MS = 1_704_110_400_000

@@ -8,7 +8,7 @@ import pytest
 from clients import Client, KafkaTransport
 from clients.engine_process import EngineProcess
 from clients.transport import Topics
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 PARTITIONS = {"in-1": 1, "in-2": 2, "in-5": 5}
 

@@ -14,7 +14,7 @@ from plugin_sources import TOTAL, WAYS, plugin_request, touchy
 
 from clients import Client, Refused
 from clients.engine_process import EngineProcess
-from sde.messages.plugins import signed_bytes
+from sde.wire.plugins import signed_bytes
 from synopses import CountMin, Items
 from synopses.examples import geofence
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sde.block import Block
 from sde.decoding import Limits, decode_tuples
-from sde.times import event_times
+from sde.tuples.block import Block
+from sde.tuples.times import event_times
 
 LIMITS = Limits()
 TIMES = [1_700_000_000_000, 1_700_000_000_001, None]

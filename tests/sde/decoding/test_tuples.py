@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sde.decoding import Limits, decode_tuples
-from sde.needs import Needs, Wanted
+from sde.tuples.needs import Needs, Wanted
 from synopses.hashing import hash_key
 
 LIMITS = Limits()

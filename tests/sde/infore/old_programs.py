@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sde.messages import Definition
+from sde.wire import Definition
 
 DATASET = "Forex"
 UID = 1110

@@ -7,7 +7,7 @@ import pytest
 from pure_engine import PureEngine
 
 from sde.infore import answer_of, native_messages
-from sde.messages import Refusal
+from sde.wire import Refusal
 from tests.sde.infore.old_programs import PROGRAMS, request
 from tests.synopses import naive_trajectory
 

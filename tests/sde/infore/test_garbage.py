@@ -13,7 +13,7 @@ from sde.infore import (
     reply_key,
     translate,
 )
-from sde.messages import Code, Fault, Refusal, decode_request
+from sde.wire import Code, Fault, Refusal, decode_request
 from tests.sde.infore.old_programs import PROGRAMS
 
 SCALARS = st.one_of(

@@ -3,7 +3,7 @@
 import pytest
 
 from sde.infore import translate
-from sde.messages import Ask, Create, Delete, ListAll, Refusal, Snapshots
+from sde.wire import Ask, Create, Delete, ListAll, Refusal, Snapshots
 from tests.sde.infore.old_programs import DATASET, PLACE, PROGRAMS, none_runs, request, runs
 
 COUNT_MIN = PROGRAMS[1].definition

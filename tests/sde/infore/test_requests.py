@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sde.infore import native_messages, translate
-from sde.messages import (
+from sde.wire import (
     Ask,
     Delete,
     ListAll,

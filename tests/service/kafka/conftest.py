@@ -10,10 +10,10 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sde.decoding import Messages
-from service.broker import EmbeddedBroker
+from service.broker.embedded import EmbeddedBroker
 from service.kafka import logs
 from service.kafka.fetch import close_idle
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 _numbers = itertools.count()
 

@@ -16,7 +16,7 @@ from service.kafka.fetch import fetch
 from service.kafka.logs import LogEnds
 from service.kafka.sink import SinkOptions
 from service.kafka.source import ReaderOptions
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 pytestmark = pytest.mark.integration
 HERE = Path(__file__).parent

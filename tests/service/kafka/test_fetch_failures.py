@@ -13,7 +13,7 @@ from service.kafka.bulk import BulkConsumer
 from service.kafka.errors import BrokerSilent, LogTooShort, OffsetsLost
 from service.kafka.fetch import best_way, fetch
 from service.kafka.plain import PlainConsumer
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 WAYS = pytest.mark.parametrize("way", [BulkConsumer, PlainConsumer])
 

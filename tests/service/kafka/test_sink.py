@@ -16,8 +16,8 @@ from service.kafka.fetch import fetch
 from service.kafka.logs import LogEnds
 from service.kafka.markers import last_batch
 from service.kafka.sink import KafkaSink, KafkaWriter, Rows, SinkOptions
+from service.kafka.topics import TopicSpec, ensure_topics
 from service.kafka.transactions import BatchWriter, Row
-from service.topics import TopicSpec, ensure_topics
 
 ROOT = Path(__file__).parents[3]
 WRITE = """

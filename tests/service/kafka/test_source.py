@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from service.kafka.errors import LogTooShort, OffsetsLost
 from service.kafka.source import KafkaReader, ReaderOptions
-from service.topics import TopicSpec, ensure_topics
+from service.kafka.topics import TopicSpec, ensure_topics
 
 pytestmark = pytest.mark.integration
 ALL = ReadAllAvailable()

@@ -1,0 +1,240 @@
+"""Banks: synopses of one kind and one set of parameters, side by side in slots."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.kernels import slot_table as kernel
+from sde.plugins.remote import RemoteSynopsis
+from sde.storage.store import Store
+from synopses import BankedSynopsis, Items, Synopsis
+
+_USED, _FREED, _STAMP = 0, 1, 2
+_SLOT_BYTES = 8 + 8 + 8 + 4  # that a bank keeps of a slot beside the synopsis
+
+
+class Bank(abc.ABC):
+    """Slots are taken and given back; a freed slot is empty again and is taken first."""
+
+    def __init__(self, store: Store, name: str, template: Synopsis) -> None:
+        self.template = template
+        self.name = name
+        self._store = store
+        self.remap()
+
+    def remap(self) -> None:
+        """Take the arrays from the store again: another process may have changed them."""
+        self._counts = self._store.array(f"{self.name}.counts", np.int64, (), 3)
+        self._map()
+
+    def _array(self, name: str, dtype: Any, row: tuple[int, ...] = ()) -> NDArray[Any]:
+        return self._store.array(f"{self.name}.{name}", dtype, row, self.used)
+
+    def _map(self) -> None:
+        self.tuples = self._array("tuples", np.int64)
+        self.skipped = self._array("skipped", np.int64)
+        self.stamps = self._array("stamps", np.int64)  # change when a slot is put to another use
+        self._freed = self._array("freed", np.int32)
+
+    @property
+    def used(self) -> int:
+        """Slots ever taken: the rows of the arrays that matter."""
+        return int(self._counts[_USED])
+
+    @property
+    def live(self) -> int:
+        return int(self._counts[_USED] - self._counts[_FREED])
+
+    def allocate(self, count: int) -> NDArray[np.int32]:
+        again = min(count, int(self._counts[_FREED]))
+        self._counts[_FREED] -= again
+        left = int(self._counts[_FREED])
+        reused = self._freed[left : left + again].copy()
+        start = self.used
+        self._counts[_USED] += count - again
+        self._map()
+        slots = np.concatenate([reused, np.arange(start, self.used, dtype=np.int32)])
+        self._stamp(slots)
+        return slots
+
+    def _stamp(self, slots: NDArray[np.int32]) -> None:
+        self._counts[_STAMP] += 1
+        self.stamps[slots] = self._counts[_STAMP]
+
+    def free(self, slots: NDArray[np.int32]) -> None:
+        self.tuples[slots] = 0
+        self.skipped[slots] = 0
+        self._clear(slots)
+        start = int(self._counts[_FREED])
+        self._freed[start : start + len(slots)] = slots
+        self._counts[_FREED] += len(slots)
+
+    def add(self, slots: NDArray[np.int32], items: Items) -> None:
+        """Add item i to the synopsis in `slots[i]`."""
+        kernel.count(slots, self.tuples)
+        self._add(slots, items)
+
+    def skip(self, slots: NDArray[np.int32]) -> None:
+        """Count tuples that lack the key or the value."""
+        kernel.count(slots, self.skipped)
+
+    @abc.abstractmethod
+    def _add(self, slots: NDArray[np.int32], items: Items) -> None: ...
+
+    @abc.abstractmethod
+    def _clear(self, slots: NDArray[np.int32]) -> None: ...
+
+    @abc.abstractmethod
+    def at(self, slot: int) -> Synopsis:
+        """The synopsis in a slot, to be asked or copied."""
+
+    @abc.abstractmethod
+    def bytes_of(self, slots: NDArray[np.int32]) -> int:
+        """What the synopses in these slots take."""
+
+    @abc.abstractmethod
+    def bytes_held(self) -> int:
+        """What all live slots take."""
+
+    def absorb(self, slot: int, synopsis: Synopsis, tuples: int, skipped: int) -> None:
+        """Merge a synopsis into a slot; an empty slot takes it as it is."""
+        if self._is_empty(slot):
+            self._put(slot, synopsis)
+        else:
+            self._merge(slot, synopsis)
+        self._stamp(np.array([slot], np.int32))
+        self.tuples[slot] += tuples
+        self.skipped[slot] += skipped
+
+    @abc.abstractmethod
+    def _is_empty(self, slot: int) -> bool: ...
+
+    @abc.abstractmethod
+    def _merge(self, slot: int, synopsis: Synopsis) -> None: ...
+
+    @abc.abstractmethod
+    def _put(self, slot: int, synopsis: Synopsis) -> None: ...
+
+    def save(self) -> None:
+        """Write what is held outside the store back to it."""
+
+
+class ArrayBank(Bank):
+    """Kinds of fixed layout: one array of slots for each array of the kind."""
+
+    template: BankedSynopsis
+
+    def _map(self) -> None:
+        super()._map()
+        layout = self.template.layout()
+        self.arrays = {name: self._array(f"a.{name}", *spec) for name, spec in layout.items()}
+
+    def _add(self, slots: NDArray[np.int32], items: Items) -> None:
+        self.template.add_slots(self.arrays, slots, items)
+
+    def _clear(self, slots: NDArray[np.int32]) -> None:
+        for array in self.arrays.values():
+            array[slots] = 0
+
+    def at(self, slot: int) -> BankedSynopsis:
+        return self.template.at(self.arrays, slot)
+
+    def _is_empty(self, slot: int) -> bool:
+        return not any(array[slot].any() for array in self.arrays.values())
+
+    def _merge(self, slot: int, synopsis: Synopsis) -> None:
+        self.at(slot).merge(synopsis)  # type: ignore[arg-type]
+
+    def _put(self, slot: int, synopsis: Synopsis) -> None:
+        assert isinstance(synopsis, BankedSynopsis)
+        for name, array in self.arrays.items():
+            array[slot] = synopsis.arrays[name][0]
+
+    def bytes_of(self, slots: NDArray[np.int32]) -> int:
+        return len(slots) * (self.template.memory + _SLOT_BYTES)
+
+    def bytes_held(self) -> int:
+        return self.live * (self.template.memory + _SLOT_BYTES)
+
+
+class ObjectBank(Bank):
+    """Kinds of variable size: each slot is an object, kept in the store as its bytes."""
+
+    def remap(self) -> None:
+        self._objects: dict[int, Synopsis] = {}
+        self._changed: set[int] = set()
+        super().remap()
+
+    def _map(self) -> None:
+        super()._map()
+        self._sizes = self._array("sizes", np.int64)
+
+    def _blob(self, slot: int) -> str:
+        return f"{self.name}.o.{slot}"
+
+    def at(self, slot: int) -> Synopsis:
+        if slot not in self._objects:
+            data = self._store.read_blob(self._blob(slot))
+            cls = type(self.template)
+            self._objects[slot] = cls.from_bytes(data) if data else cls(**self.template.params)
+        return self._objects[slot]
+
+    def _add(self, slots: NDArray[np.int32], items: Items) -> None:
+        order = np.argsort(slots, kind="stable")
+        touched, starts = np.unique(slots[order], return_index=True)
+        for slot, rows in zip(touched.tolist(), np.split(order, starts[1:]), strict=True):
+            self.at(slot).add(items.take(rows))
+            self._changed.add(slot)
+
+    def _is_empty(self, slot: int) -> bool:
+        empty = type(self.template)(**self.template.params)
+        return self.at(slot).to_bytes() == empty.to_bytes()
+
+    def _merge(self, slot: int, synopsis: Synopsis) -> None:
+        self.at(slot).merge(synopsis)
+        self._changed.add(slot)
+
+    def _put(self, slot: int, synopsis: Synopsis) -> None:
+        self._objects[slot] = synopsis
+        self._changed.add(slot)
+
+    def _clear(self, slots: NDArray[np.int32]) -> None:
+        for slot in slots.tolist():
+            self._objects[slot] = type(self.template)(**self.template.params)
+            self._changed.add(slot)
+
+    def bytes_of(self, slots: NDArray[np.int32]) -> int:
+        self.save()
+        return int(self._sizes[slots].sum())
+
+    def bytes_held(self) -> int:
+        return int(self._sizes[: self.used].sum())  # as of the last save
+
+    def save(self) -> None:
+        for slot in sorted(self._changed):
+            data = self._objects[slot].to_bytes()
+            self._sizes[slot] = len(data)
+            self._store.write_blob(self._blob(slot), data)
+        self._changed.clear()
+
+
+class RemoteBank(ObjectBank):
+    """Plug-ins of variable size: one call for all slots that a block touches."""
+
+    def _add(self, slots: NDArray[np.int32], items: Items) -> None:
+        touched, places = np.unique(slots, return_inverse=True)
+        synopses = [self.at(slot) for slot in touched.tolist()]
+        assert isinstance(self.template, RemoteSynopsis)
+        self.template.add_many(synopses, places, items)  # type: ignore[arg-type]
+        self._changed.update(touched.tolist())
+
+
+def open_bank(store: Store, name: str, template: Synopsis) -> Bank:
+    if isinstance(template, BankedSynopsis):
+        return ArrayBank(store, name, template)
+    form = RemoteBank if isinstance(template, RemoteSynopsis) else ObjectBank
+    return form(store, name, template)

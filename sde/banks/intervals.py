@@ -1,0 +1,73 @@
+"""Which part of its history a question about a windowed synopsis is about. Lengths are those of
+the window: milliseconds, or tuples."""
+
+from __future__ import annotations
+
+from sde.wire import Code, Refusal, Span, Window
+
+Interval = tuple[int, int]  # start and end; the end is not in it
+
+
+def open_window(window: Window, latest: int) -> Interval:
+    """The window with the latest start that holds the moment `latest`.
+
+    >>> open_window(Window("sliding", size=30, slide=10), latest=47)
+    (20, 50)
+    """
+    end = (latest // window.slide + 1) * window.slide
+    return end - window.size, end
+
+
+def asked(window: Window, span: Span) -> Interval:
+    """The interval of a question about the past; Refusal if no window ends there.
+
+    >>> asked(Window("sliding", size=30, slide=10), Span(end=50))
+    (20, 50)
+    >>> asked(Window("sliding", size=30, slide=10), Span(start=21, end=50))
+    (20, 50)
+    """
+    pane = window.pane
+    if span.start is not None:
+        return span.start // pane * pane, -(-span.end // pane) * pane
+    if span.end % window.slide:
+        below = span.end // window.slide * window.slide
+        raise Refusal(
+            Code.BAD_QUERY,
+            f"end={span.end}: no window ends there; the next ones end at {below} and "
+            f"{below + window.slide}",
+            "end",
+        )
+    return span.end - window.size, span.end
+
+
+def horizon(window: Window, watermark: int) -> int:
+    """What ended at or before this is not kept."""
+    return watermark - window.lateness - window.keep - window.size
+
+
+def require_kept(interval: Interval, gone: int | None) -> None:
+    """Refusal if an interval begins before what is kept."""
+    if gone is not None and interval[0] < gone:
+        raise Refusal(
+            Code.BAD_QUERY,
+            f"what was before {gone} is not kept any more: expected a later time, or create the "
+            "synopsis with a longer `keep`",
+            "from",
+        )
+
+
+def closing(window: Window, panes: list[int], before: int | None, watermark: int) -> list[int]:
+    """The ends of the windows with data in `panes` that close when the watermark gets there.
+
+    >>> closing(Window("sliding", size=30, slide=10), [4], before=59, watermark=70)
+    [60, 70]
+    """
+    done = None if before is None else before - window.lateness
+    reached = watermark - window.lateness
+    ends = set()
+    for pane in panes:
+        first = (pane * window.pane // window.slide + 1) * window.slide
+        for end in range(first, pane * window.pane + window.size + 1, window.slide):
+            if end <= reached and (done is None or end > done):
+                ends.add(end)
+    return sorted(ends)

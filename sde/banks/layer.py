@@ -1,0 +1,256 @@
+"""Layers: which tuples of a data set go to which slots of a bank, by which fields.
+
+A block is passed once over each layer of its data set. All synopses made for one stream each
+that share kind, parameters and fields share a layer, so that thousands of them cost one pass.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.banks.bank import Bank
+from sde.banks.selection import Selection
+from sde.banks.slot_table import SlotTable
+from sde.banks.stream_names import Names
+from sde.storage.store import Store
+from sde.wire import DATASET_SCOPE, Definition
+from synopses import Items, Synopsis, Texts
+
+WHOLE_STREAM = np.uint64(0)  # what stands for the stream in a layer for a whole data set
+
+_NAME_BYTES = 16  # where the name of a stream starts and how long it is
+_QUIET_BYTES = 8
+
+
+class Reach(enum.StrEnum):
+    """Which streams of the data set a layer summarises."""
+
+    WHOLE = "whole"  # all of them, in one slot
+    EACH = "each"  # every stream that appears, in a slot of its own
+    NAMED = "named"  # those that synopses were created for
+
+    @classmethod
+    def of(cls, definition: Definition) -> Reach:
+        if definition.scope == DATASET_SCOPE:
+            return cls.WHOLE
+        return cls.EACH if definition.stream is None else cls.NAMED
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A synopsis as a snapshot keeps it: whose it is, and what lies in its slot."""
+
+    stream: str | None
+    tuples: int
+    skipped: int
+    state: bytes
+    pane: tuple[int, int, int] | None = None  # number, first and last time
+
+
+class Layer:
+    """Without a window: each stream has one slot."""
+
+    def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
+        self.bank, self.name = bank, name
+        self.reach = Reach.of(definition)
+        self.key, self.values, self.time = definition.key, definition.values, definition.time
+        self.window, self.idle = definition.window, definition.idle
+        self._store = store
+        self.table = SlotTable(store, f"{name}.table")
+        self.names = Names(store, f"{name}.names")
+        self._map()
+
+    def _array(self, name: str, rows: int, dtype: Any = np.int64) -> NDArray[Any]:
+        return self._store.array(f"{self.name}.{name}", dtype, (), rows)
+
+    def _map(self) -> None:
+        self._shed = self._array("shed", 1)
+        if self.idle is not None:
+            self._quiet_since = self._array("quiet_since", self.bank.used)
+
+    def remap(self) -> None:
+        """Take the arrays from the store again: another process may have changed them."""
+        self.table.remap()
+        self.names.remap()
+        self._map()
+
+    @property
+    def reads_times(self) -> bool:
+        return self.window is not None or "times" in type(self.bank.template).reads
+
+    @property
+    def fields(self) -> set[str]:
+        """The fields of tuples that are read."""
+        return {field for field in (self.key, *self.values, self.time) if field}
+
+    # -- data -----------------------------------------------------------------------------------
+
+    @property
+    def shed(self) -> int:
+        """Tuples left out because their stream found no room."""
+        return int(self._shed[0])
+
+    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        """Add a block; at most `room` new slots may be made, what needs more is shed.
+
+        `watermark` is that of the data set, by the layer's own clock.
+        """
+        slots = self._slots_of(selection, room)
+        self._add(selection, slots)
+        if self.reach is not Reach.NAMED:
+            self._shed[0] += np.count_nonzero(slots < 0)
+
+    def _add(self, selection: Selection, slots: NDArray[np.int32]) -> None:
+        """Add each tuple to its slot, if it has one and all fields that are read."""
+        items, usable = self._items(selection, slots)
+        wanted = slots >= 0
+        if self.idle is not None:
+            self._quiet_since[slots[wanted]] = 0
+        added = wanted if usable is None else wanted & usable
+        if added.all():
+            self.bank.add(slots, items)
+            return
+        rows = np.flatnonzero(added)
+        if len(rows):
+            self.bank.add(slots[rows], items.take(rows))
+        if usable is not None:
+            self.bank.skip(slots[wanted & ~usable])
+
+    def _items(
+        self, selection: Selection, slots: NDArray[np.int32]
+    ) -> tuple[Items, NDArray[np.bool_] | None]:
+        reads = type(self.bank.template).reads
+        return selection.items(self.key, self.values, self.time, reads)
+
+    def _slots_of(self, selection: Selection, room: int) -> NDArray[np.int32]:
+        """The slot of each tuple, -1 for none."""
+        block = selection.block
+        if self.reach is Reach.WHOLE:
+            slot = self._find_or_make(np.array([WHOLE_STREAM]), None, room)[0]
+            return np.full(len(block), slot, np.int32)
+        if self.reach is Reach.NAMED:
+            return self.table.find(block.stream_hashes)[block.stream_of]
+        return self._find_or_make(block.stream_hashes, block.streams, room)[block.stream_of]
+
+    def _find_or_make(
+        self, hashes: NDArray[np.uint64], names: Texts | None, room: int
+    ) -> NDArray[np.int32]:
+        slots = self.table.find(hashes)
+        missing = np.flatnonzero(slots < 0)[: max(room, 0)]
+        if len(missing):
+            slots[missing] = self._make(hashes[missing], names.take(missing) if names else None)
+        return slots
+
+    def _make(self, hashes: NDArray[np.uint64], names: Texts | None) -> NDArray[np.int32]:
+        """New slots for hashes that have none."""
+        slots = self.bank.allocate(len(hashes))
+        self.table.insert(hashes, slots)
+        if names is not None:
+            self.names.put(slots, names)
+        self._map()
+        if self.idle is not None:
+            self._quiet_since[slots] = 0
+        return slots
+
+    def _free(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+        if len(slots):
+            self.bank.free(slots)
+            self.names.forget(slots)
+            self.table.remove(hashes)
+
+    def begin_stream(self, stream: np.uint64) -> None:
+        """A synopsis for this stream was created."""
+        self._make(np.array([stream]), None)
+
+    def drop_stream(self, stream: np.uint64) -> None:
+        """Give back what one stream holds."""
+        hashes = np.array([stream])
+        slots = self.table.find(hashes)
+        self._free(hashes[slots >= 0], slots[slots >= 0])
+
+    def clear(self) -> None:
+        """Give back what all streams hold."""
+        self._free(*self.table.entries())
+
+    def sweep(self, tick: int) -> None:
+        """Forget the streams that were idle for too long.
+
+        A tuple came some time between two ticks; idleness counts from the second of them, so that
+        no stream goes before its time.
+        """
+        if self.idle is None:
+            return
+        hashes, slots = self.table.entries()
+        since = self._quiet_since[slots]
+        self._quiet_since[slots[since == 0]] = tick
+        active = (since == 0) | (since > tick - self.idle)
+        owners = self._owners(hashes, slots)
+        gone = ~np.isin(owners, owners[active])
+        self._free(hashes[gone], slots[gone])
+
+    def _owners(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """The stream that each slot belongs to, for entries of the table."""
+        return hashes
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def slots(self, stream: np.uint64 | None) -> NDArray[np.int32]:
+        """All slots of a stream, or of the whole layer."""
+        if stream is None:
+            return self.table.entries()[1]
+        slots = self.table.find(np.array([stream]))
+        return slots[slots >= 0]
+
+    def synopsis(self, stream: np.uint64) -> tuple[Synopsis, int] | None:
+        """The synopsis of a stream and the tuples in it, None if there is none."""
+        slots = self.slots(stream)
+        return (self.bank.at(slots[0]), int(self.bank.tuples[slots[0]])) if len(slots) else None
+
+    def figures(self, stream: np.uint64 | None) -> dict[str, int]:
+        slots = self.slots(stream)
+        return {
+            "tuples": int(self.bank.tuples[slots].sum()),
+            "skipped": int(self.bank.skipped[slots].sum()),
+            "shed": self.shed,
+            "streams": len(slots) if self.reach is Reach.EACH else 0,
+            "bytes": self.bank.bytes_of(slots) + self._own_bytes(len(slots)),
+        }
+
+    def _own_bytes(self, slots: int) -> int:
+        """What the layer itself takes for some of its slots."""
+        share = slots / max(1, len(self.table))
+        return slots * self._slot_bytes + round(share * self._index_bytes)
+
+    @property
+    def _slot_bytes(self) -> int:
+        """Of the layer's arrays that have a row for each slot."""
+        name = _NAME_BYTES if self.reach is Reach.EACH else 0
+        return name + (_QUIET_BYTES if self.idle is not None else 0)
+
+    @property
+    def _index_bytes(self) -> int:
+        return self.table.bytes_held + self.names.bytes_held
+
+    # -- exchange -------------------------------------------------------------------------------
+
+    def kept(self, stream: np.uint64 | None) -> Iterator[Kept]:
+        """What a snapshot keeps of a stream, or of all."""
+        for slot in self.slots(stream).tolist():
+            yield self._kept(slot)
+
+    def _kept(self, slot: int) -> Kept:
+        name = self.names.of(np.array([slot]))[0] if self.reach is Reach.EACH else None
+        tuples, skipped = int(self.bank.tuples[slot]), int(self.bank.skipped[slot])
+        return Kept(name, tuples, skipped, self.bank.at(slot).to_bytes())
+
+    def put(self, stream: np.uint64, kept: Kept, synopsis: Synopsis) -> None:
+        """Add what was kept of a stream to what is here, or begin with it."""
+        names = Texts.of([kept.stream]) if kept.stream is not None else None
+        slot = int(self._find_or_make(np.array([stream]), names, 1)[0])
+        self.bank.absorb(slot, synopsis, kept.tuples, kept.skipped)

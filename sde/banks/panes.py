@@ -1,0 +1,385 @@
+"""Layers of windowed synopses: a slot for each stream and pane.
+
+A pane is a slot like any other, so adding costs what it costs without a window; nothing is done
+when a pane closes. Panes are merged when somebody asks, and given back when no window that may be
+asked for holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.banks.bank import Bank
+from sde.banks.intervals import Interval, asked, closing, horizon, open_window, require_kept
+from sde.banks.layer import WHOLE_STREAM, Kept, Layer, Reach
+from sde.banks.pane_sums import PaneSums, merge_all
+from sde.banks.selection import Selection
+from sde.banks.sessions import Cell, Session, sessions
+from sde.banks.slot_table import SlotTable
+from sde.kernels import panes as kernel
+from sde.registry.watermarks import later
+from sde.storage.store import Store
+from sde.tuples.times import NO_TIME
+from sde.wire import Code, Definition, Refusal, Span
+from sde.wire.loop import Reached
+from sde.wire.windows import ARRIVAL, SESSION, Window
+from synopses import Synopsis, Texts
+
+_LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
+_UNSET = NO_TIME
+_WIDEST_GRID = 1 << 16  # places of a block's grid of streams and panes, however few its tuples
+
+
+class Part(NamedTuple):
+    """What a layer has of an interval."""
+
+    synopsis: Synopsis | None
+    tuples: int
+    interval: Interval
+
+
+class Placed(NamedTuple):
+    """Where the tuples of a block belong: pane, or NO_PANE, and stream."""
+
+    panes: NDArray[np.int64]
+    streams: NDArray[np.uint64]  # hashes
+    stream_of: NDArray[np.int32]  # index into streams
+
+
+class PanedLayer(Layer):
+    """Windows by time: tumbling, sliding and sessions."""
+
+    window: Window
+
+    def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
+        self._named = SlotTable(store, f"{name}.named")
+        super().__init__(store, name, bank, definition)
+        self._sums = PaneSums()
+        self.reached: Reached = {}  # by the tuples of this batch
+
+    def _map(self) -> None:
+        super()._map()
+        used = self.bank.used
+        fresh = self._store.array(f"{self.name}.counters", np.int64, (), 7)
+        if not fresh.any():
+            fresh[[_LATEST, _OLDEST, _GONE]] = _UNSET
+        self._counters = fresh
+        self._pane_of = self._array("panes", used)
+        self._stream_of = self._array("streams", used, np.uint64)
+        if self.window.type == SESSION:
+            self._first, self._last = self._array("first", used), self._array("last", used)
+
+    def remap(self) -> None:
+        self._named.remap()
+        super().remap()
+
+    @property
+    def fields(self) -> set[str]:
+        timed = {self.window.time} - {"", ARRIVAL}
+        return super().fields | timed
+
+    @property
+    def latest(self) -> int | None:
+        """The latest time of a tuple that came here."""
+        latest = int(self._counters[_LATEST])
+        return None if latest == _UNSET else latest
+
+    # -- data -----------------------------------------------------------------------------------
+
+    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        placed = self._placed(selection, watermark)
+        slots = self._pane_slots(selection, placed, room)
+        self._add(selection, slots)
+        if self.window.type == SESSION:
+            kernel.extremes(slots, selection.times(self.window), self._first, self._last)
+
+    def _placed(self, selection: Selection, watermark: int | None) -> Placed:
+        block = selection.block
+        panes = np.empty(len(block), np.int64)
+        self._place(selection, watermark, panes)
+        if self.reach is Reach.WHOLE:
+            return Placed(panes, np.array([WHOLE_STREAM]), np.zeros(len(block), np.int32))
+        return Placed(panes, block.stream_hashes, block.stream_of)
+
+    def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
+        window = self.window
+        latest = kernel.place(
+            selection.times(window),
+            selection.arrivals,
+            selection.block.stream_of,
+            self._chosen(selection),
+            window.pane,
+            window.lateness,
+            -1 if window.time == ARRIVAL else window.skew,
+            _UNSET if watermark is None else watermark,
+            panes,
+            self._counters,
+        )
+        if latest != _UNSET:
+            block, arrival = selection.block, int(selection.arrivals.max())
+            self._counters[_LATEST] = max(self._counters[_LATEST], latest)
+            news = {f"{block.topic}/{block.partition}": (int(latest), arrival)}
+            self.reached = later(self.reached, news)
+
+    def _chosen(self, selection: Selection) -> NDArray[np.bool_]:
+        hashes = selection.block.stream_hashes
+        if self.reach is Reach.NAMED:
+            return self._named.find(hashes) >= 0
+        return np.ones(len(hashes), np.bool_)
+
+    def _pane_slots(self, selection: Selection, placed: Placed, room: int) -> NDArray[np.int32]:
+        """The slot of each tuple, -1 for none; panes that begin get one while there is room.
+
+        A block holds few panes of each stream: all that can occur make a small grid, which is
+        looked up once, and each tuple only finds its place in it.
+        """
+        panes, stream_of = placed.panes, placed.stream_of
+        low, high = kernel.bounds(panes)
+        if low == kernel.NO_PANE:
+            return np.full(len(panes), -1, np.int32)
+        if (high - low + 1) * len(placed.streams) > _WIDEST_GRID + 4 * len(panes):
+            known, numbers = np.unique(panes, return_inverse=True)
+            known = known[known != kernel.NO_PANE]
+            panes = np.where(
+                panes == kernel.NO_PANE, panes, numbers - (numbers.max() + 1 - len(known))
+            )
+            low, width = 0, len(known)
+        else:
+            known, width = np.arange(low, high + 1), int(high - low + 1)
+        used = np.zeros(width * len(placed.streams), np.bool_)
+        kernel.mark(panes, stream_of, low, width, used)
+        cells = np.flatnonzero(used)
+        grid = np.full(len(used), -1, np.int32)
+        grid[cells] = self._cell_slots(
+            selection, placed, cells // width, known[cells % width], room
+        )
+        slots = np.empty(len(panes), np.int32)
+        kernel.fill(panes, stream_of, low, width, grid, slots)
+        if (grid[cells] < 0).any():
+            self._shed[0] += np.count_nonzero((slots < 0) & (panes != kernel.NO_PANE))
+        return slots
+
+    def _cell_slots(
+        self,
+        selection: Selection,
+        placed: Placed,
+        which: NDArray[np.int64],
+        panes: NDArray[np.int64],
+        room: int,
+    ) -> NDArray[np.int32]:
+        """The slots of panes of streams, the streams given by their index in the block."""
+        keys = self._keys(placed.streams[which], panes)
+        slots = self.table.find(keys)
+        missing = np.flatnonzero(slots < 0)[: max(room, 0)]
+        if len(missing):
+            each = self.reach is Reach.EACH
+            names = selection.block.streams.take(which[missing]) if each else None
+            slots[missing] = made = self._make(keys[missing], names)
+            self._begin(made, placed.streams[which[missing]], panes[missing])
+        return slots
+
+    def _begin(
+        self, slots: NDArray[np.int32], streams: NDArray[np.uint64], panes: NDArray[np.int64]
+    ) -> None:
+        self._pane_of[slots], self._stream_of[slots] = panes, streams
+        if self.window.type == SESSION:
+            self._first[slots], self._last[slots] = np.iinfo(np.int64).max, _UNSET
+        oldest = int(self._counters[_OLDEST])
+        lowest = int(panes.min())
+        self._counters[_OLDEST] = lowest if oldest == _UNSET else min(oldest, lowest)
+
+    def begin_stream(self, stream: np.uint64) -> None:
+        self._named.insert(np.array([stream]), np.zeros(1, np.int32))
+
+    def drop_stream(self, stream: np.uint64) -> None:
+        self._named.remove(np.array([stream]))
+        hashes, slots = self.table.entries()
+        own = self._stream_of[slots] == stream
+        self._free(hashes[own], slots[own])
+
+    def clear(self) -> None:
+        super().clear()
+        self._counters[_OLDEST] = _UNSET
+
+    def _owners(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> NDArray[np.uint64]:
+        return self._stream_of[slots]
+
+    def expire(self, watermark: int) -> None:
+        """Give back the panes that no question can be about any more."""
+        window = self.window
+        limit = horizon(window, watermark)
+        oldest = int(self._counters[_OLDEST])
+        if oldest == _UNSET or (oldest + 1) * window.pane > limit:
+            return
+        self._counters[_GONE] = limit // window.pane * window.pane
+        hashes, slots = self.table.entries()
+        if window.type == SESSION:
+            self._fold(slots, watermark)
+            hashes, slots = self.table.entries()
+            gone = self._last[slots] + window.gap <= limit
+        else:
+            gone = (self._pane_of[slots] + 1) * window.pane <= limit
+        self._free(hashes[gone], slots[gone])
+        left = self._pane_of[slots[~gone]]
+        self._counters[_OLDEST] = left.min() if len(left) else _UNSET
+
+    def _fold(self, slots: NDArray[np.int32], watermark: int) -> None:
+        """Cells of one session that no tuple can change any more become one cell, the last.
+
+        So a session that never ends takes a few slots, not ever more.
+        """
+        final = (self._pane_of[slots] + 1) * self.window.pane + self.window.lateness <= watermark
+        slots = slots[final]
+        order = np.lexsort((self._pane_of[slots], self._stream_of[slots]))
+        for older, newer in zip(slots[order][:-1].tolist(), slots[order][1:].tolist(), strict=True):
+            close = self._first[newer] - self._last[older] < self.window.gap
+            if self._stream_of[older] != self._stream_of[newer] or not close:
+                continue
+            self.bank.absorb(
+                newer,
+                self.bank.at(older).copy(),
+                int(self.bank.tuples[older]),
+                int(self.bank.skipped[older]),
+            )
+            self._first[newer] = self._first[older]
+            stream, pane = self._stream_of[older], self._pane_of[older : older + 1]
+            self._free(self._keys(stream, pane), np.array([older], np.int32))
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def _keys(
+        self, streams: NDArray[np.uint64] | np.uint64, panes: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        keys = np.empty(len(panes), np.uint64)
+        kernel.keys(np.broadcast_to(streams, panes.shape), panes, keys)
+        return keys
+
+    def slots(self, stream: np.uint64 | None) -> NDArray[np.int32]:
+        slots = self.table.entries()[1]
+        return slots if stream is None else slots[self._stream_of[slots] == stream]
+
+    def ask(self, stream: np.uint64, span: Span | None, at: int | None) -> Part:
+        """What a question is about: a span, or the window that is open at the moment `at`."""
+        window = self.window
+        at = self.now_for(stream) if at is None else at
+        interval = asked(window, span) if span else open_window(window, at or 0)
+        gone = int(self._counters[_GONE])
+        require_kept(interval, None if gone == _UNSET else gone)
+        return self._merged(stream, interval)
+
+    def now_for(self, stream: np.uint64) -> int | None:
+        """The latest moment this layer knows of."""
+        return self.latest
+
+    def _merged(self, stream: np.uint64, interval: Interval) -> Part:
+        first, last = interval[0] // self.window.pane, interval[1] // self.window.pane
+        if last - first > len(self.table) + 1:  # a long span over few panes
+            held = self._pane_of[self.slots(stream)]
+            held = held[(held >= first) & (held < last)]
+            first, last = (int(held.min()), int(held.max()) + 1) if len(held) else (first, first)
+        slots = self.table.find(self._keys(stream, np.arange(first, last)))
+        merged = self._sums.merged(self.bank, (self.name, int(stream)), first, slots)
+        return Part(merged, int(self.bank.tuples[slots[slots >= 0]].sum()), interval)
+
+    def closing(self, stream: np.uint64, before: int | None, watermark: int) -> list[Interval]:
+        """The windows of a stream that close when the watermark moves."""
+        window = self.window
+        panes = self._pane_of[self.slots(stream)].tolist()
+        ends = closing(window, panes, before, watermark)
+        return [(end - window.size, end) for end in ends]
+
+    # -- sessions -------------------------------------------------------------------------------
+
+    def cells(self, stream: np.uint64) -> list[Cell[int]]:
+        """What is kept of a stream's sessions; each cell holds its slot."""
+        slots = self.slots(stream)
+        fields = (self._pane_of, self._first, self._last)
+        rows = zip(*(a[slots].tolist() for a in fields), slots.tolist(), strict=True)
+        return [Cell(*row) for row in rows]
+
+    def session(self, stream: np.uint64, span: Span | None) -> Part | None:
+        """The latest session, or one by its end; None if there is none."""
+        found = choose_session(sessions(self.cells(stream), self.window.gap), span, self.window.gap)
+        if found is None:
+            return None
+        whole = merge_all([self.bank.at(cell.holds) for cell in found.cells])
+        tuples = int(self.bank.tuples[[cell.holds for cell in found.cells]].sum())
+        return Part(whole, tuples, (found.first, found.end(self.window.gap)))
+
+    def closing_sessions(
+        self, stream: np.uint64, before: int | None, watermark: int
+    ) -> list[Interval]:
+        gap, lateness = self.window.gap, self.window.lateness
+        closed = []
+        for session in sessions(self.cells(stream), gap):
+            end = session.end(gap) + lateness
+            if end <= watermark and (before is None or end > before):
+                closed.append((session.first, session.end(gap)))
+        return closed
+
+    def figures(self, stream: np.uint64 | None) -> dict[str, int]:
+        told = super().figures(stream)
+        slots = self.slots(stream)
+        streams = len(np.unique(self._stream_of[slots]))
+        late, late_dropped, future_dropped, untimed = self._counters[:4].tolist()
+        return {
+            **told,
+            "streams": streams if self.reach is Reach.EACH else 0,
+            "panes": len(slots),
+            "late": late,
+            "late_dropped": late_dropped,
+            "future_dropped": future_dropped,
+            "untimed": untimed,
+        }
+
+    @property
+    def _slot_bytes(self) -> int:
+        return super()._slot_bytes + (32 if self.window.type == SESSION else 16)
+
+    @property
+    def _index_bytes(self) -> int:
+        return super()._index_bytes + self._named.bytes_held
+
+    # -- exchange -------------------------------------------------------------------------------
+
+    def kept(self, stream: np.uint64 | None) -> Iterator[Kept]:
+        is_session = self.window.type == SESSION
+        for slot in self.slots(stream).tolist():
+            times = (int(self._first[slot]), int(self._last[slot])) if is_session else (0, 0)
+            yield replace(self._kept(slot), pane=(int(self._pane_of[slot]), *times))
+
+    def put(self, stream: np.uint64, kept: Kept, synopsis: Synopsis) -> None:
+        assert kept.pane is not None
+        pane, first, last = kept.pane
+        panes = np.array([pane])
+        key = self._keys(stream, panes)
+        slots = self.table.find(key)
+        if slots[0] < 0:
+            names = Texts.of([kept.stream]) if kept.stream is not None else None
+            slots = self._make(key, names)
+            self._begin(slots, np.array([stream]), panes)
+        slot = int(slots[0])
+        self.bank.absorb(slot, synopsis, kept.tuples, kept.skipped)
+        if self.window.type == SESSION:
+            self._first[slot] = min(self._first[slot], first)
+            self._last[slot] = max(self._last[slot], last)
+        self._reach(stream, kept, last if self.window.type == SESSION else pane * self.window.pane)
+
+    def _reach(self, stream: np.uint64, kept: Kept, time: int) -> None:
+        """Time is at least as far as what was put in; in all of a pane the same window is open."""
+        self._counters[_LATEST] = max(self._counters[_LATEST], time)
+
+
+def choose_session(found: list[Session[int]], span: Span | None, gap: int) -> Session[int] | None:
+    if span is None:
+        return found[-1] if found else None
+    if span.start is not None:
+        raise Refusal(
+            Code.BAD_QUERY, "from, to: sessions are asked for by their `end`, or the latest", "from"
+        )
+    return next((s for s in found if s.end(gap) == span.end), None)

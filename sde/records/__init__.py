@@ -1,0 +1,1 @@
+"""What passes between the stages: what arrived, partials, messages to be written."""

@@ -1,0 +1,39 @@
+"""Messages to be written, and what the topics are for that they go to."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sde.wire.loop import Loop, loop_json
+
+_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+class Role(enum.StrEnum):
+    """What a topic is for."""
+
+    OUTPUT = "output"
+    LOOP = "loop"
+    OUTBOUND = "outbound"  # frames for other sites; the key is the name of the site
+    LOG = "log"  # replies to INFORE's requests that are no estimates, where there is such a topic
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message to be written; the key of a reply is the uid."""
+
+    key: str
+    value: bytes
+    role: Role = Role.OUTPUT
+
+
+def written(fields: dict[str, Any]) -> bytes:
+    return orjson.dumps(fields, option=_JSON)
+
+
+def to_loop(message: Loop, checkpoint: str) -> Outgoing:
+    return Outgoing("", written(loop_json(message, checkpoint)), Role.LOOP)

@@ -1,0 +1,1 @@
+"""Which synopses, watches and clocks there are: the same in every shard."""

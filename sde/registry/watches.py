@@ -1,0 +1,124 @@
+"""Watches that run: which of them are due, and how far each has got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sde.wire import ON_CHANGE, ON_CLOSE, Watch, decode_request
+
+
+@dataclass(slots=True)
+class Watching:
+    """A watch as it rests in the registry; `message` is the request that began it."""
+
+    id: str
+    place: str
+    since: int
+    message: dict[str, Any]
+    number: int = 0  # of the last answer
+    last: Any = None  # the value answered last
+    holds: bool | None = None  # whether its condition held then
+    due: int | None = None  # when it asks next, by the clock
+    infore: dict[str, Any] | None = None  # the request in that dialect, if it came so
+    standing: dict[str, Any] | None = None  # of a watch over several sites: which (sde.federation)
+
+    def as_json(self) -> dict[str, Any]:
+        """Shallow: there are thousands of them in a batch."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Watches:
+    def __init__(self) -> None:
+        self._running: dict[str, Watching] = {}
+        self._requests: dict[str, Watch] = {}
+        self._of_uid: dict[str, list[str]] = {}
+        self._timed: dict[str, int] = {}  # those that ask by the clock, and how often
+        self._by_occasion: dict[str, dict[str, list[str]]] = {}  # emptied when watches change
+        self.due: list[str] = []  # by the last tick
+        self.ended: list[Watching] = []  # since it was last emptied
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def __iter__(self) -> Iterator[Watching]:
+        return iter(self._running.values())
+
+    def __contains__(self, watch: str) -> bool:
+        return watch in self._running
+
+    def begin(self, held: dict[str, Any]) -> None:
+        watching = Watching(**held)
+        request = decode_request(watching.message, watching.place)
+        assert isinstance(request, Watch)
+        self._by_occasion.clear()
+        self._running[watching.id] = watching
+        self._requests[watching.id] = request
+        for uid in set(request.question.uids):
+            self._of_uid.setdefault(uid, []).append(watching.id)
+        if request.every is not None:
+            self._timed[watching.id] = request.every
+            if watching.due is None:
+                watching.due = watching.since + request.every
+
+    def end(self, watch: str) -> None:
+        self._by_occasion.clear()
+        for uid in set(self._requests.pop(watch).question.uids):
+            self._of_uid[uid].remove(watch)
+            if not self._of_uid[uid]:
+                del self._of_uid[uid]
+        self._timed.pop(watch, None)
+        self.ended.append(self._running.pop(watch))
+
+    def end_of(self, uid: str) -> None:
+        """A synopsis is gone, and its watches with it."""
+        for watch in list(self._of_uid.get(uid, ())):
+            self.end(watch)
+
+    def on_tick(self, time: int) -> None:
+        """Those that are due ask once, however many times they were missed."""
+        self.due = []
+        for watch, every in self._timed.items():
+            running = self._running[watch]
+            assert running.due is not None
+            if running.due <= time:
+                self.due.append(watch)
+                running.due += every * (1 + (time - running.due) // every)
+                if self._requests[watch].when is None:
+                    running.number += 1
+
+    def answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
+        running = self._running[watch]
+        running.number, running.last, running.holds = number, value, holds
+
+    def next_due(self) -> int | None:
+        dues = (self._running[watch].due for watch in self._timed)
+        return min((due for due in dues if due is not None), default=None)
+
+    def get(self, watch: str) -> tuple[Watching, Watch]:
+        return self._running[watch], self._requests[watch]
+
+    def changing(self) -> dict[str, list[str]]:
+        """The watches that answer on change, by each uid they ask."""
+        return self._by_uid(ON_CHANGE)
+
+    def closing(self) -> dict[str, list[str]]:
+        """The watches that answer when a window closes, by each uid they ask."""
+        return self._by_uid(ON_CLOSE)
+
+    def _by_uid(self, on: str) -> dict[str, list[str]]:
+        if on not in self._by_occasion:
+            found: dict[str, list[str]] = {}
+            for uid, watches in self._of_uid.items():
+                if these := [w for w in watches if self._answers_on(w, on)]:
+                    found[uid] = these
+            self._by_occasion[on] = found
+        return self._by_occasion[on]
+
+    def _answers_on(self, watch: str, on: str) -> bool:
+        return self._requests[watch].on == on and not self._requests[watch].each
+
+    def of_each(self) -> list[str]:
+        """The watches that answer for each key or stream of a batch."""
+        return [watch for watch, request in self._requests.items() if request.each]

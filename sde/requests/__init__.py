@@ -1,0 +1,1 @@
+"""What each request does at a shard, and what becomes of the partials it leaves."""

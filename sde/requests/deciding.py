@@ -1,0 +1,54 @@
+"""Whether a watch answers: by its threshold and its condition, and what it answered last."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+from sde.registry.watches import Watching
+from sde.wire import ON_CHANGE, Watch
+
+_COMPARE = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    number: int
+    holds: bool | None = None
+    remember: bool = False  # the shards must learn what was answered
+
+
+def decide(request: Watch, watching: Watching, value: Any) -> Decision | None:
+    """How a value is answered; None: not at all."""
+    if request.when is not None:
+        holds = _holds(request.when, value)
+        if holds == watching.holds or (watching.holds is None and not holds):
+            return None
+        return Decision(watching.number + 1, holds, remember=True)
+    if request.on == ON_CHANGE:
+        if watching.number and not _moved(request, watching.last, value):
+            return None
+        return Decision(watching.number + 1, remember=True)
+    return Decision(watching.number)
+
+
+def _holds(condition: tuple[str, float], value: Any) -> bool:
+    sign, limit = condition
+    return isinstance(value, int | float) and bool(_COMPARE[sign](value, limit))
+
+
+def _moved(request: Watch, last: Any, value: Any) -> bool:
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (last, value))
+    if not numbers:
+        return bool(last != value)
+    difference = abs(value - last)
+    limit = request.threshold * (abs(last) if request.relative else 1)
+    return bool(difference > 0 and difference >= limit)

@@ -1,0 +1,211 @@
+"""What one shard has to say to a question: the head of a partial (JSON) and its parts (states)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sde.banks.intervals import Interval
+from sde.banks.layer import WHOLE_STREAM
+from sde.banks.panes import PanedLayer
+from sde.plugins.failure import PluginFailure
+from sde.records.partial import pack_streams
+from sde.registry.registry import Instance
+from sde.shard.shard import Shard, stream_key
+from sde.wire import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span
+from sde.wire.windows import SESSION
+from synopses import Streams, Synopsis
+from synopses.common_window import CommonWindow
+from synopses.questions import Question
+
+Said = tuple[dict[str, Any], list[bytes]]
+
+
+def about(instance: Instance) -> dict[str, Any]:
+    return {**instance.definition.as_json(), "since": instance.since}
+
+
+def heading(shard: Shard, instances: list[Instance]) -> dict[str, Any]:
+    """What merge must know of the synopses: their definitions, and a plug-in's class."""
+    told: dict[str, Any] = {"about": [about(i) for i in instances]}
+    plugin = shard.registry.shelf.packed(instances[0].definition.kind)
+    return told if plugin is None else {**told, "plugin": plugin}
+
+
+def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Question:
+    """The question that is asked; Refusal or QueryError if it does not fit the synopses."""
+    first = instances[0]
+    shard.registry.shelf.require_sound(first.definition.kind)
+    if any(i.bank != first.bank for i in instances):
+        raise Refusal(
+            Code.BAD_QUERY, "uids: expected synopses of the same kind and parameters", "uids"
+        )
+    kind = type(shard.template(first))
+    question, _ = kind.check_query(request.query, len(instances) - 1)
+    if question.across:
+        if request.stream is not None:
+            raise Refusal(
+                Code.BAD_QUERY, f"stream: {question.name} is asked of all streams", "stream"
+            )
+        if first.definition.scope == DATASET_SCOPE or first.definition.stream is not None:
+            raise Refusal(
+                Code.BAD_QUERY, f'{question.name} needs a synopsis of scope "stream"', "uid"
+            )
+    else:
+        for instance in instances:
+            stream_of(instance.definition, request.stream)
+    for instance in instances:
+        _check_span(instance, request.span)
+    return question
+
+
+def ask(
+    shard: Shard,
+    request: Ask,
+    at: int | None,
+    for_sites: bool = False,
+    repeatable: bool = False,
+) -> Said:
+    """`at`: the moment whose window is meant where the shards must agree on one.
+
+    `for_sites`: other sites have parts of it too, so that a shard never knows all of a stream.
+    `repeatable`: it can be asked again if the shards differ; watches are answered now or never.
+    """
+    try:
+        return _ask(shard, request, at, for_sites, repeatable)
+    except PluginFailure as failure:
+        raise shard.quarantine(failure) from None
+
+
+def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable: bool) -> Said:
+    instances = [shard.registry.instance(uid) for uid in request.uids]
+    question = check_question(shard, request, instances)
+    head = heading(shard, instances) if shard.number == 0 else {"about": []}
+    if question.across:
+        streams, tuples = shard.streams(instances[0])
+        template = shard.template(instances[0])
+        # Asked again, streams have moved on meanwhile: only whole states are sure to be enough.
+        if isinstance(template, CommonWindow) and repeatable and not for_sites and at is None:
+            streams = Streams(streams.names, template.cut_here(streams.arrays))
+        return {**head, "tuples": [tuples]}, [pack_streams(streams)]
+    if _is_spread_session(instances[0].definition):
+        return _cells(shard, instances, head)
+    found = [_found(shard, i, request.stream, request.span, at, for_sites) for i in instances]
+    alone = not for_sites and stream_of(instances[0].definition, request.stream) is not None
+    if len(found) == 1 and found[0].synopsis and alone:  # no other shard has any of it
+        head["estimate"] = found[0].synopsis.estimate(request.query).as_json()
+        return {**head, **_told(found)}, []
+    return {**head, **_told(found)}, _states(found)
+
+
+def export(shard: Shard, request: Export, at: int | None) -> Said:
+    try:
+        return _export(shard, request, at)
+    except PluginFailure as failure:
+        raise shard.quarantine(failure) from None
+
+
+def _export(shard: Shard, request: Export, at: int | None) -> Said:
+    instance = shard.registry.instance(request.uid)
+    if request.format != "native" and not hasattr(shard.template(instance), "to_datasketches"):
+        raise Refusal(
+            Code.BAD_REQUEST,
+            f"format={request.format!r}: {instance.definition.kind} has no such form",
+            "format",
+        )
+    shard.registry.shelf.require_sound(instance.definition.kind)
+    _check_span(instance, request.span)
+    head = heading(shard, [instance]) if shard.number == 0 else {"about": []}
+    if _is_spread_session(instance.definition):
+        return _cells(shard, [instance], head)
+    found = [_found(shard, instance, request.stream, request.span, at, False)]
+    return {**head, **_told(found)}, _states(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A shard's part of one synopsis: None if it has none, and then `tuples` is None too."""
+
+    synopsis: Synopsis | None = None
+    tuples: int | None = None
+    interval: Interval | None = None
+    latest: int | None = None  # the latest moment known here, where shards may differ
+
+
+def _told(found: list[_Found]) -> dict[str, Any]:
+    told: dict[str, Any] = {"tuples": [f.tuples for f in found]}
+    if any(f.interval for f in found):
+        told["windows"] = [f.interval for f in found]
+        told["latest"] = max((f.latest for f in found if f.latest is not None), default=None)
+    return told
+
+
+def _states(found: list[_Found]) -> list[bytes]:
+    return [f.synopsis.to_bytes() if f.synopsis else b"" for f in found]
+
+
+def _found(
+    shard: Shard,
+    instance: Instance,
+    stream: str | None,
+    span: Span | None,
+    at: int | None,
+    for_sites: bool,
+) -> _Found:
+    definition, layer = instance.definition, shard.layer(instance)
+    stream = stream_of(definition, stream)
+    if stream is not None and not shard.owns(definition, stream):
+        return _Found()
+    key = stream_key(definition, stream)
+    if not isinstance(layer, PanedLayer):
+        held = layer.synopsis(key)
+        return _Found(*held) if held else _Found()
+    if layer.window.type == SESSION:
+        session = layer.session(key, span)
+        return _Found(*session) if session else _Found()
+    part = layer.ask(key, span, at if stream is None or for_sites else None)
+    if part.synopsis is not None:
+        return _Found(*part, layer.latest)
+    if stream is None or definition.stream is not None or len(layer.slots(key)):
+        return _Found(shard.template(instance).copy(), 0, part.interval, layer.latest)
+    return _Found()
+
+
+def _is_spread_session(definition: Definition) -> bool:
+    window = definition.window
+    return window is not None and window.type == SESSION and definition.scope == DATASET_SCOPE
+
+
+def _cells(shard: Shard, instances: list[Instance], head: dict[str, Any]) -> Said:
+    """All cells of a data set's sessions: only together do the shards know where one ends."""
+    if len(instances) > 1:
+        raise Refusal(Code.BAD_QUERY, "uids: expected one synopsis with session windows", "uids")
+    layer = shard.layer(instances[0])
+    assert isinstance(layer, PanedLayer)
+    cells = layer.cells(WHOLE_STREAM)
+    tuples = [int(layer.bank.tuples[cell.holds]) for cell in cells]
+    head["cells"] = [[c.number, c.first, c.last] for c in cells]
+    return {**head, "tuples": tuples}, [layer.bank.at(c.holds).to_bytes() for c in cells]
+
+
+def stream_of(definition: Definition, asked: str | None) -> str | None:
+    """The stream a question is about, None for the whole data set."""
+    if definition.scope == DATASET_SCOPE:
+        expected = "no stream: this synopsis is of the whole data set"
+        fits = asked is None
+    elif definition.stream is None:
+        expected = "the name of a stream"
+        fits = asked is not None
+    else:
+        expected = f"{definition.stream!r}, the stream of this synopsis"
+        fits = asked in (None, definition.stream)
+    if not fits:
+        raise Refusal(Code.BAD_QUERY, f"stream={asked!r}: expected {expected}", "stream")
+    return definition.stream or asked
+
+
+def _check_span(instance: Instance, span: Span | None) -> None:
+    if span is not None and not instance.has_panes:
+        raise Refusal(
+            Code.BAD_QUERY, "end, from, to: expected only for a synopsis with a window", "end"
+        )

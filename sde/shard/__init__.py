@@ -1,0 +1,1 @@
+"""One shard: its synopses, its durable form, and the versions kept of them."""

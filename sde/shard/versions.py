@@ -1,0 +1,163 @@
+"""Snapshots of synopses by name and version, in a folder or an object store.
+
+    <root>/<uid>/<version>/version.json          the definition, written by shard 0
+                           <shard>-of-<of>       what each shard kept
+
+A version is there when all its files are. Another engine, with any number of shards, can read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import mmh3
+import orjson
+import pyarrow as pa
+from pyarrow import fs
+
+from sde.banks.layer import Kept
+from sde.wire import Code, Definition, Refusal
+from sde.wire.framing import FramingError, pack, unpack
+
+FORMAT = 1
+_ABOUT = "version.json"
+_MOST_EXPANDED = 255  # times: no LZ4 bytes stand for more
+
+
+class Library:
+    """`root` is a path or a URI that Arrow knows (s3://, gs://, hdfs://, file://)."""
+
+    def __init__(self, root: str) -> None:
+        if "://" in root:
+            self._files, self._root = fs.FileSystem.from_uri(root)
+        else:
+            self._files, self._root = fs.LocalFileSystem(), root
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def save(self, about: dict[str, Any], shard: int, of: int, kept: Iterable[Kept]) -> None:
+        """One shard's part of a version. Writing it twice changes nothing."""
+        folder = self._folder_of(about)
+        self._files.create_dir(folder, recursive=True)
+        self._write(f"{folder}/{_parts(of)[shard]}", pack_part(kept))
+        if shard == 0:
+            self._write(f"{folder}/{_ABOUT}", orjson.dumps({**about, "format": FORMAT, "of": of}))
+
+    def _write(self, path: str, data: bytes) -> None:
+        """Whole or not at all, where the file system can rename."""
+        with self._files.open_output_stream(f"{path}.tmp") as file:
+            file.write(data)
+        self._files.move(f"{path}.tmp", path)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def versions(self, uid: str | None = None) -> list[dict[str, Any]]:
+        """All complete versions of a synopsis, or of all, oldest first."""
+        base = self._root if uid is None else f"{self._root}{_shelf(uid)}"
+        found = self._files.get_file_info(
+            fs.FileSelector(base, allow_not_found=True, recursive=True)
+        )
+        sizes = {info.path: info.size for info in found if info.type == fs.FileType.File}
+        told = []
+        for path in sizes:
+            if not path.endswith(f"/{_ABOUT}"):
+                continue
+            about = self._about(path)
+            if about is None or about["of"] > len(sizes):
+                continue
+            folder = path.removesuffix(f"/{_ABOUT}")
+            parts = [f"{folder}/{part}" for part in _parts(about["of"])]
+            if all(part in sizes for part in parts):
+                told.append({**about, "bytes": sum(sizes[part] for part in parts)})
+        return sorted(told, key=lambda about: (about["at"], about["number"]))
+
+    def find(self, uid: str, version: str | None) -> dict[str, Any]:
+        """What is known of a version, of the newest if none is named; Refusal if there is none."""
+        found = [a for a in self.versions(uid) if version in (None, a["version"])]
+        if found:
+            return found[-1]
+        named = "any version" if version is None else f"version={version!r}"
+        raise Refusal(
+            Code.UNKNOWN_VERSION,
+            f"{named} of uid={uid[:80]!r}: expected one that `snapshots` lists",
+            "version",
+        )
+
+    def parts(self, about: dict[str, Any]) -> Iterator[bytes]:
+        """What the shards kept of a version; `read_part` tells what each holds."""
+        for part in _parts(about["of"]):
+            with self._files.open_input_stream(f"{self._folder_of(about)}/{part}") as file:
+                yield file.read()
+
+    def _about(self, path: str) -> dict[str, Any] | None:
+        """What a version's file says; None if it is damaged or of another format.
+
+        One such file must not hide the versions beside it.
+        """
+        with self._files.open_input_stream(path) as file:
+            data = file.read()
+        try:
+            about: dict[str, Any] = orjson.loads(data)
+            if about.pop("format") != FORMAT:
+                return None
+            definition_of(about)
+            if {type(about[n]) for n in ("at", "number", "of", "since")} != {int}:
+                return None
+            return about if path.endswith(f"{_place(about)}/{_ABOUT}") else None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
+
+    def _folder_of(self, about: dict[str, Any]) -> str:
+        return f"{self._root}{_place(about)}"
+
+
+def _shelf(uid: str) -> str:
+    """The folder of a uid, below the root."""
+    readable = re.sub(r"[^A-Za-z0-9_-]", "_", uid)[:60]
+    return f"/{readable}-{mmh3.hash128(uid.encode()):032x}"
+
+
+def _place(about: dict[str, Any]) -> str:
+    """The folder of a version, below the root."""
+    return f"{_shelf(about['uid'])}/{about['version']}"
+
+
+def _parts(of: int) -> list[str]:
+    return [f"{shard}-of-{of}" for shard in range(of)]
+
+
+def pack_part(kept: Iterable[Kept]) -> bytes:
+    rows, states = [], []
+    for one in kept:
+        rows.append([one.stream, one.tuples, one.skipped, one.pane])
+        states.append(one.state)
+    body = pack(states)
+    head = orjson.dumps({"size": len(body), "kept": rows})
+    whole = pack([head, pa.Codec("lz4").compress(body, asbytes=True)])
+    return pack([mmh3.hash_bytes(whole), whole])
+
+
+def read_part(part: bytes) -> list[Kept]:
+    """Refusal if the bytes are not what `save` wrote."""
+    try:
+        checksum, whole = unpack(part)
+        if checksum != mmh3.hash_bytes(whole):
+            raise ValueError("its checksum is another")
+        described, body = unpack(whole)
+        head = orjson.loads(described)
+        if not 0 <= head["size"] <= _MOST_EXPANDED * len(body) + 64:
+            raise ValueError(f"size {head['size']}")
+        states = unpack(pa.Codec("lz4").decompress(body, head["size"], asbytes=True))
+        rows = [(*row[:3], row[3] and tuple(row[3])) for row in head["kept"]]
+        return [
+            Kept(stream, tuples, skipped, state, pane)
+            for (stream, tuples, skipped, pane), state in zip(rows, states, strict=True)
+        ]
+    except (FramingError, KeyError, TypeError, ValueError, OSError, pa.ArrowException) as error:
+        raise Refusal(Code.BAD_STATE, f"a snapshot cannot be read: {error}", "version") from None
+
+
+def definition_of(about: dict[str, Any]) -> Definition:
+    return Definition.from_record(about["definition"])

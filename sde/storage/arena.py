@@ -1,0 +1,213 @@
+"""The arena: a shard's arrays in memory-mapped files, shared by every Python worker of a host.
+
+It is a cache of what the state store holds. Its header names the version it reflects (a token)
+and whether somebody was in the middle of changing it. A token that is not the expected one, a
+dirty header, missing or cut files, another boot of the machine or another format: the arena is
+thrown away and built again from the state store. One lock for each shard keeps two tasks apart.
+
+    shard-3/lock  header  arrays/<group>/<array>@<dtype>@<row>  blobs/<blob>
+
+A group is what a name has before its first dot: what is dropped together lies together.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sde.storage.store import capacity_for
+
+_FORMAT = "sde-arena-2"
+_CLEAN, _DIRTY = "clean", "dirty"
+_STEP = 64 << 10  # bytes of disk that are taken at once, at least
+_AHEAD = 16  # a part of the rows in use is taken beside them
+
+
+class ArenaError(Exception):
+    """The arena's folder cannot be used: full disk, missing rights. Says what to do."""
+
+
+@contextmanager
+def shard_lock(folder: Path) -> Iterator[None]:
+    """Only one task at a time works on a shard; a second attempt waits for the first."""
+    with _readable_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = open(folder / "lock", "wb")  # noqa: SIM115
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+class _Mapped(NamedTuple):
+    """An array in memory, and the file behind it when it was mapped."""
+
+    array: NDArray[Any]
+    path: Path
+    inode: int
+    size: int
+    reserved: int  # rows whose disk space is taken
+
+
+class Arena:
+    """A `sde.storage.store.Store` in files. Hold `shard_lock` while using it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._maps: dict[str, _Mapped] = {}
+
+    def refresh(self) -> None:
+        """See what other processes changed: arrays that grew, came or went."""
+        for name, held in list(self._maps.items()):
+            try:
+                found = os.stat(held.path)
+            except OSError:
+                found = None
+            if found is None or (found.st_ino, found.st_size) != (held.inode, held.size):
+                del self._maps[name]
+
+    # -- validity ---------------------------------------------------------------------------------
+
+    def holds(self, token: str) -> bool:
+        """Whether the arena reflects exactly the version `token`."""
+        try:
+            held = (self._folder / "header").read_text()
+            return held == _header(_CLEAN, token) + self._inventory()
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    def _inventory(self) -> str:
+        """How many array files there are and their bytes: so that lost or cut ones are noticed."""
+        files = size = 0
+        with suppress(FileNotFoundError):
+            for group in os.scandir(self._folder / "arrays"):
+                for file in os.scandir(group):
+                    files, size = files + 1, size + file.stat().st_size
+        return f"{files} files, {size} bytes\n"
+
+    def begin(self) -> None:
+        """From here until `finish` the arena is worth nothing to others."""
+        self._write("header", _header(_DIRTY, "").encode())
+
+    def finish(self, token: str) -> None:
+        self._write("header", (_header(_CLEAN, token) + self._inventory()).encode())
+
+    def clear(self) -> None:
+        """Throw everything away."""
+        self._maps.clear()
+        (self._folder / "header").unlink(missing_ok=True)
+        for name in ("arrays", "blobs"):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def copy_to(self, folder: Path) -> None:
+        """The same arrays and blobs in another folder."""
+        with _readable_errors(folder):
+            for name in ("arrays", "blobs"):
+                if (self._folder / name).exists():
+                    shutil.copytree(self._folder / name, folder / name)
+
+    # -- Store ------------------------------------------------------------------------------------
+
+    def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
+        held = self._maps.get(name)
+        if held is None or rows > held.reserved:
+            held = self._maps[name] = self._map(name, np.dtype(dtype), row, rows, held)
+        return held.array
+
+    def _map(
+        self, name: str, dtype: np.dtype[Any], row: tuple[int, ...], rows: int, held: _Mapped | None
+    ) -> _Mapped:
+        """The file doubles; disk is taken for the rows in use and some more, so that a burst that
+        needs them one by one rarely comes here. It is taken beforehand: a page that finds no room
+        when it is touched would kill the process."""
+        row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
+        group, _, rest = name.partition(".")
+        path = self._folder / "arrays" / group / f"{rest}@{dtype.str}@{'x'.join(map(str, row))}"
+        with _readable_errors(self._folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "a+b") as file:
+                found = os.fstat(file.fileno())
+                capacity = capacity_for(rows, found.st_size // row_bytes)
+                size = capacity * row_bytes
+                if size > found.st_size:
+                    os.truncate(file.fileno(), size)
+                ahead = max(rows // _AHEAD, _STEP // row_bytes) if rows else 0
+                rows = min(rows + ahead, capacity)
+                if rows * row_bytes > found.st_blocks * 512:
+                    os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
+                if held is not None and held.size == size:
+                    return held._replace(reserved=rows)
+                if not size:
+                    return _Mapped(np.zeros((0, *row), dtype), path, found.st_ino, 0, 0)
+                mapped = mmap.mmap(file.fileno(), size)
+        array = np.frombuffer(mapped, dtype).reshape(capacity, *row)
+        return _Mapped(array, path, found.st_ino, size, rows)
+
+    def drop(self, group: str) -> None:
+        for name in [n for n in self._maps if n.partition(".")[0] == group]:
+            del self._maps[name]
+        shutil.rmtree(self._folder / "arrays" / group, ignore_errors=True)
+        for path in (self._folder / "blobs").glob(f"{group}.*"):
+            path.unlink()
+
+    def read_blob(self, name: str, start: int = 0) -> bytes | None:
+        try:
+            with open(self._folder / "blobs" / name, "rb") as file:
+                file.seek(start)
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def write_blob(self, name: str, data: bytes) -> None:
+        self._write(f"blobs/{name}", data)
+
+    def append_blob(self, name: str, data: bytes) -> None:
+        path = self._folder / "blobs" / name
+        with _readable_errors(self._folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "ab") as file:
+                file.write(data)
+
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        for path in sorted((self._folder / "arrays").glob("*/*")):
+            rest, dtype, row = path.name.rsplit("@", 2)
+            name = f"{path.parent.name}.{rest}" if rest else path.parent.name
+            yield name, self.array(name, dtype, tuple(map(int, filter(None, row.split("x")))), 0)
+
+    def blobs(self) -> Iterator[tuple[str, bytes]]:
+        for path in sorted((self._folder / "blobs").glob("*")):
+            yield path.name, path.read_bytes()
+
+    def _write(self, name: str, data: bytes) -> None:
+        path = self._folder / name
+        with _readable_errors(self._folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+
+def _header(state: str, token: str) -> str:
+    """A reboot may lose pages that were not written yet, so the boot is part of the version."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot = "unknown"
+    return f"{_FORMAT}\n{boot}\n{state}\n{token}\n"
+
+
+@contextmanager
+def _readable_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ArenaError(
+            f"the arena folder {folder} cannot be written ({error.strerror}): free some space, "
+            "mend its permissions, or set arena_dir to another folder"
+        ) from error

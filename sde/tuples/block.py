@@ -1,0 +1,210 @@
+"""A block: tuples of one data set bound for one shard, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.kernels.identities import identities
+from sde.tuples.arrays import ArrayReader, ArrayWriter, Buffer
+from sde.tuples.column import Column
+from sde.tuples.needs import Needs, Wanted
+from synopses.errors import StateError
+from synopses.hashing import HASH_SEED, hash_texts
+from synopses.texts import Texts
+
+_NO_LINES = np.empty(0, np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """n tuples from one topic partition, in the order they stood there. Never changed.
+
+    streams        the distinct stream names of this block, in order of first appearance
+    stream_hashes  uint64: the first word of each name's hash
+    stream_of      int32 (n,): index into streams
+    times          int64 (n,): milliseconds since the epoch
+    arrivals       int64 (n,): when the broker got the tuple; None: that is what `times` says
+    offsets        uint32 (n,): the message's offset, counted from `base`, the smallest one
+    lines          uint32 (n,): the line (or row) within the message; None: 0 for all
+    fields         the columns, by field name; each has at least one value
+    line           the line of the first tuple
+    kept           what was kept of the tuples (None: everything); the rest is empty
+    read_again     gives what its messages hold for its shard, with everything
+    """
+
+    dataset: str
+    shard: int
+    topic: str
+    partition: int
+    base: int
+    streams: Texts
+    stream_hashes: NDArray[np.uint64]
+    stream_of: NDArray[np.int32]
+    times: NDArray[np.int64]
+    offsets: NDArray[np.uint32]
+    lines: NDArray[np.uint32] | None
+    fields: dict[str, Column]
+    arrivals: NDArray[np.int64] | None = None
+    line: int = 0
+    kept: Needs | None = None
+    read_again: Callable[[], list[Block]] | None = field(default=None, repr=False)
+    _cache: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.stream_of)
+
+    @property
+    def order(self) -> tuple[str, int, int, int]:
+        """Sorts the blocks of one data set and shard as their tuples stood in the topics.
+
+        A message of many lines may be cut into several blocks, so its offset alone is not enough.
+        """
+        return self.topic, self.partition, self.base, self.line
+
+    def _once(self, what: str, name: str, compute: Callable[[], Any]) -> Any:
+        if (what, name) not in self._cache:
+            self._cache[what, name] = compute()
+        return self._cache[what, name]
+
+    def column(self, name: str) -> Column:
+        """A field, or one without values if no tuple has it."""
+        column = self.fields.get(name)
+        if column is None:
+            column = self._once("missing", "", lambda: Column.missing(len(self)))
+        return column
+
+    def keys(self, name: str) -> tuple[NDArray[np.uint64], NDArray[np.bool_] | None]:
+        """The hashes (n, 2) of a field's text forms, and which rows have the field (None: all)."""
+        column = self.column(name)
+        return self._once("keys", name, column.keys), column.valid
+
+    def texts(self, name: str) -> Texts:
+        """The text forms of a field."""
+        texts: Texts = self._once("texts", name, self.column(name).texts)
+        return texts
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A field as numbers; NaN where it is missing or not a number."""
+        numbers: NDArray[np.float64] = self._once("numbers", name, self.column(name).numbers)
+        return numbers
+
+    def ids(self) -> NDArray[np.uint64]:
+        """The identity of each record, made from topic, partition, offset and line alone."""
+        ids: NDArray[np.uint64] = self._once("ids", "", self._compute_ids)
+        return ids
+
+    def _compute_ids(self) -> NDArray[np.uint64]:
+        source = f"{self.partition} {self.topic}".encode()
+        hashed = np.uint64(mmh3.hash64(source, seed=HASH_SEED, signed=False)[0])
+        out = np.empty(len(self.offsets), np.uint64)
+        lines = _NO_LINES if self.lines is None else self.lines
+        identities(hashed, np.int64(self.base), self.offsets, lines, out)
+        return out
+
+    def lacks(self, needs: Needs) -> bool:
+        return self.kept is not None and not self.kept.cover(needs)
+
+    def select(self, needs: Needs) -> Block:
+        """Only what is needed; the rest is empty."""
+        return replace(
+            self,
+            fields={name: c for name, c in self.fields.items() if name in needs.fields},
+            times=self.times if needs.times else self.times[:0],
+            arrivals=self.arrivals if needs.times else None,
+            offsets=self.offsets if needs.ids else self.offsets[:0],
+            lines=self.lines if needs.ids else None,
+            kept=needs,
+            _cache={},
+        )
+
+    def to_bytes(self, compress: bool = False) -> bytes:
+        """For the exchange between stages and the log; what can be computed is left out."""
+        return b"".join(self.to_parts(compress))
+
+    def to_parts(self, compress: bool = False) -> list[Buffer]:
+        """The same bytes in several pieces, most of them not copied."""
+        writer = ArrayWriter()
+        writer.put_texts(self.streams)
+        writer.put_integers(self.stream_of)
+        writer.put_integers(self.times)
+        writer.put_integers(self.offsets)
+        if self.lines is not None:
+            writer.put_integers(self.lines)
+        if self.arrivals is not None:
+            writer.put_integers(self.arrivals)
+        about = {
+            "dataset": self.dataset,
+            "shard": self.shard,
+            "topic": self.topic,
+            "partition": self.partition,
+            "base": self.base,
+            "line": self.line,
+            "kept": None if self.kept is None else self.kept.as_json(),
+            "lines": self.lines is not None,
+            "arrivals": self.arrivals is not None,
+            "fields": [[name, *writer.put_column(column)] for name, column in self.fields.items()],
+        }
+        return writer.to_parts(about, compress)
+
+    @classmethod
+    def from_bytes(cls, data: Buffer) -> Block:
+        """StateError if the bytes are not exactly what `to_bytes` wrote.
+
+        What can be written to is not copied: the block's arrays are parts of it.
+        """
+        reader = ArrayReader(data)
+        try:
+            return cls._read(reader, reader.about)
+        except (KeyError, TypeError, ValueError, StopIteration, OverflowError) as error:
+            raise StateError(f"the header of a block cannot be read: {error!r}") from None
+
+    @classmethod
+    def _read(cls, reader: ArrayReader, about: dict[str, Any]) -> Block:
+        streams = reader.texts()
+        stream_of = reader.integers(np.int32)
+        rows = len(stream_of)
+        if rows and not 0 <= int(stream_of.min()) <= int(stream_of.max()) < len(streams):
+            raise StateError(f"a stream beyond the {len(streams)} of the block")
+        block = cls(
+            dataset=str(about["dataset"]),
+            shard=int(about["shard"]),
+            topic=str(about["topic"]),
+            partition=int(about["partition"]),
+            base=int(about["base"]),
+            streams=streams,
+            stream_hashes=first_words(streams),
+            stream_of=stream_of,
+            times=reader.integers(np.int64, rows),
+            offsets=reader.integers(np.uint32, rows),
+            lines=reader.integers(np.uint32, rows) if about["lines"] else None,
+            arrivals=reader.integers(np.int64, rows) if about["arrivals"] else None,
+            fields={n: reader.column(rows, kind, valid) for n, kind, valid in about["fields"]},
+            line=int(about.get("line", 0)),  # versions before this one left both out
+            kept=Needs.from_json(about["kept"]) if about.get("kept") is not None else None,
+        )
+        reader.finish()
+        return block
+
+
+def completed(blocks: Sequence[Block], wanted: Wanted) -> list[Block]:
+    """The blocks with all that is wanted, in their order.
+
+    Where something was left out, all that came from the same messages is read again.
+    """
+    lacking = {b.read_again for b in blocks if b.lacks(wanted.of(b.dataset))}
+    whole = [b for b in blocks if b.read_again not in lacking]
+    for read_again in lacking:
+        assert read_again is not None, "a block lacks what is needed, and cannot be read again"
+        whole += read_again()
+    return sorted(whole, key=lambda block: block.order)
+
+
+def first_words(texts: Texts) -> NDArray[np.uint64]:
+    """The first word of each text's hash, which routes."""
+    return np.ascontiguousarray(hash_texts(texts)[:, 0])

@@ -1,1 +1,0 @@
-"""Windows: a synopsis for each pane, merged when somebody asks."""

@@ -1,0 +1,68 @@
+"""One user at a time for a folder, across processes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+from typing import IO
+
+from service.broker.guard import SECONDS_TO_STOP
+from service.startup_errors import BrokerError
+
+# A killed broker keeps the lock until its process is gone: an instant if it was killed itself,
+# the guard's patience if only its service was.
+_WAIT_FOR_THE_LIVING = 3.0
+_WAIT_FOR_THE_DEAD = SECONDS_TO_STOP + 10
+
+
+class FolderLock:
+    """Held until `release` and until every process that inherited `fileno` has ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "lock"
+        self._file: IO[str] = self._path.open("a+")
+        try:
+            self._take(folder)
+        except BaseException:
+            self.release()
+            raise
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def release(self) -> None:
+        self._file.close()
+
+    def _take(self, folder: Path) -> None:
+        began = time.monotonic()
+        while not self._try_to_take():
+            holder = self._path.read_text().strip()
+            patience = _WAIT_FOR_THE_LIVING if _is_alive(holder) else _WAIT_FOR_THE_DEAD
+            if time.monotonic() - began > patience:
+                raise BrokerError(
+                    f"{folder} is in use by the broker of process {holder or 'unknown'}:"
+                    " stop that one or name another folder."
+                )
+            time.sleep(0.05)
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n")
+        self._file.flush()
+
+    def _try_to_take(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True  # somebody else's process
+    return True

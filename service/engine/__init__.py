@@ -1,0 +1,1 @@
+"""A running engine: the query, and the threads that work beside it."""

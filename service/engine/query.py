@@ -1,0 +1,111 @@
+"""The one streaming query: ingest, maintain, merge, from Kafka to Kafka.
+
+data topics ─────┐
+request topic ───┼─> by shard ──> maintain ──> by bucket ──> merge ──> output, dead letters,
+union topic ─────┘                                                     union topic
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from service.kafka.sink import KafkaSink, SinkOptions
+from service.kafka.source import ReaderOptions
+from service.settings import Settings
+from service.stages.ingest import RequestSource, TupleSource
+from service.stages.maintain import MaintainProcessor
+from service.stages.merge import merge_task
+from service.stages.rows import PARTIAL, WRITTEN
+from service.stages.shard_batch import ShardSettings
+
+
+def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> StreamingQuery:
+    topics = settings.topics
+    data = ReaderOptions(
+        kafka=settings.kafka_config,
+        topics=list(topics.data),
+        on_lost=settings.on_lost,
+        stop_file=str(stop_file),
+        target_seconds=settings.batch_seconds,
+        largest_messages=settings.largest_batch,
+    )
+    control = ReaderOptions(
+        kafka=settings.kafka_config,
+        topics=[topics.requests, topics.union],
+        on_lost=settings.on_lost,
+        stop_file=str(stop_file),
+    )
+    sink = SinkOptions(
+        kafka=settings.kafka_config, query=checkpoint_name(settings), markers=topics.commits
+    )
+    buckets = settings.cores
+    shards = ShardSettings(
+        arena=settings.arena_folder.absolute(),
+        shards=settings.shards,
+        buckets=buckets,
+        compact_factor=settings.compact_factor,
+        limits=settings.limits,
+        snapshots=settings.snapshots_root,
+        checkpoint=checkpoint_name(settings),
+        trust=settings.trust,
+        tuples=_source_options(data, settings),
+    )
+    for source in (TupleSource, RequestSource, KafkaSink):
+        spark.dataSource.register(source)
+    merge = merge_task(settings.site, topics, checkpoint_name(settings), secrets(settings))
+    # Spark asks the sources how far they are in this order: requests first, so that a question
+    # sees every tuple that was sent before it.
+    return (
+        _read(spark, RequestSource.name(), control, settings)
+        .union(_read(spark, TupleSource.name(), data, settings))
+        .groupBy("shard_key")
+        .transformWithStateInPandas(MaintainProcessor(shards), PARTIAL, "Append", "None")
+        .repartition(buckets, "bucket_key")
+        .mapInArrow(merge, WRITTEN)
+        .writeStream.format(KafkaSink.name())
+        .option("sink", sink.to_json())
+        .option("checkpointLocation", str(settings.checkpoint.absolute()))
+        .outputMode("append")
+        .start()
+    )
+
+
+def _read(
+    spark: SparkSession, source: str, options: ReaderOptions, settings: Settings
+) -> DataFrame:
+    return spark.readStream.format(source).options(**_source_options(options, settings)).load()
+
+
+def _source_options(options: ReaderOptions, settings: Settings) -> dict[str, str]:
+    arena = settings.arena_folder.absolute()
+    return {
+        "reader": options.to_json(),
+        "shards": str(settings.shards),
+        "union": settings.topics.union,
+        "snapshots": settings.snapshots_root,
+        "checkpoint": checkpoint_name(settings),
+        "site": settings.site,
+        "secrets": json.dumps(secrets(settings)),
+        "arena": str(arena),
+        # With a cluster, tasks need not be on the same machine.
+        "exchange": "" if settings.master else str(arena / "exchange"),
+    }
+
+
+def secrets(settings: Settings) -> dict[str, str]:
+    """Of the peers, by name: what messages between sites are marked with."""
+    return {name: peer.secret for name, peer in settings.peers.items()}
+
+
+def checkpoint_name(settings: Settings) -> str:
+    """Lives and dies with the checkpoint: its batches count, and its loop runs, by this name."""
+    path = settings.checkpoint / "sde-query-name"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"sde-{settings.site}-{uuid.uuid4().hex}")
+    return path.read_text()

@@ -1,0 +1,95 @@
+"""Another number of state partitions for a checkpoint, by Spark's own means.
+
+A running engine finds a note in its data folder (`sde rescale` leaves it) and does it between two
+batches; `python -m service.engine.rescale` does it for one that does not run. The shards stay the
+same: they are only spread over more, or fewer, tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from service.settings import Settings, SettingsError
+from service.startup_errors import StartupError
+
+_NOTE, _FAILED = "rescale.json", "rescale-failed.json"
+
+
+class RescaleError(StartupError):
+    pass
+
+
+def repartition(spark: SparkSession, checkpoint: Path, partitions: int) -> None:
+    """Spread the state of a query that does not run over so many partitions."""
+    if not (checkpoint / "offsets").exists():
+        raise RescaleError(f"there is no state in {checkpoint} yet: start the engine first")
+    try:
+        spark._streamingCheckpointManager.repartition(str(checkpoint.absolute()), partitions)
+    except Exception as error:
+        raise RescaleError(_reason(str(error), partitions)) from error
+
+
+def _reason(error: str, partitions: int) -> str:
+    if "SAME" in error or "same" in error.split("\n")[0]:
+        return f"the state has {partitions} partitions already"
+    if re.search("FAILED_BATCH|uncommitted|failed batch", error, re.IGNORECASE):
+        return "the last batch was not finished: start the engine once, stop it, and try again"
+    return f"Spark cannot repartition the state: {error.splitlines()[0][:300]}"
+
+
+class RescaleNote:
+    """What somebody asks a running engine for, through a file in its data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._note, self._failed = folder / _NOTE, folder / _FAILED
+
+    def partitions(self) -> int | None:
+        """How many partitions are wanted; None if nobody asks."""
+        try:
+            asked = json.loads(self._note.read_text())["partitions"]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError):
+            asked = None
+        if not isinstance(asked, int) or asked < 1:
+            self.done(f'{self._note} is not {{"partitions": N}}')
+            return None
+        return asked
+
+    def done(self, failure: str = "") -> None:
+        """Tell who asked; a failure first, because they wait for the note to vanish."""
+        if failure:
+            self._failed.write_text(json.dumps({"message": failure}))
+        self._note.unlink(missing_ok=True)
+
+
+def main() -> int:
+    from service.spark.session import start_spark
+
+    parser = argparse.ArgumentParser("sde rescale", description=__doc__)
+    parser.add_argument("--data-dir", type=Path, default=Path("sde-data"))
+    parser.add_argument("--partitions", type=int, required=True)
+    given = parser.parse_args()
+    try:
+        settings = replace(Settings(), data_dir=given.data_dir)
+        spark = start_spark(settings)
+        try:
+            repartition(spark, settings.checkpoint, given.partitions)
+        finally:
+            spark.stop()
+    except (SettingsError, StartupError) as error:
+        print(f"sde rescale: {error}", file=sys.stderr)
+        return 1
+    print(f"{given.partitions} partitions")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

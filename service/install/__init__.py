@@ -1,0 +1,1 @@
+"""What is done once for an installation: compiled kernels, archived classes."""

@@ -1,0 +1,91 @@
+"""`python -m service.install.warm_kernels`: compile every kernel once; no batch waits for it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sde.decoding import Limits, Messages, decode_tuples
+from sde.limits import StateLimits
+from sde.records.arrived import Arrived
+from sde.shard.shard import Shard
+from sde.stages.maintain import Maintain
+from sde.storage.arena import Arena
+from synopses import DFT, KINDS, LSH, Items, Streams
+
+
+def main() -> int:
+    for number, (kind, cls) in enumerate(KINDS.items(), 1):
+        started = time.monotonic()
+        synopsis = cls.example()
+        synopsis.add(cls.example_items(np.random.default_rng(1), 100))
+        other = cls.from_bytes(synopsis.to_bytes())
+        if cls.mergeable:
+            other.merge(synopsis)
+        seconds = time.monotonic() - started
+        print(f"[{number}/{len(KINDS)}] {kind} {seconds:.1f} s", flush=True)
+    _questions()
+    _data_path()
+    importlib.import_module("service.kafka.fetch")  # its kernels are compiled as they are loaded
+    return 0
+
+
+def _questions() -> None:
+    """Those about many streams at once, which have kernels of their own."""
+    rng, streams, ticks = np.random.default_rng(1), 8, 40
+    for kind in (DFT(interval=1, window=20, basic_window=5), LSH(window=20, basic_window=5)):
+        bank = {n: np.zeros((streams, *shape), t) for n, (t, shape) in kind.layout().items()}
+        times = np.repeat(1_700_000_000_000 + 1000 * np.arange(ticks), streams)
+        items = Items.of(values=rng.random(streams * ticks), times=times)
+        kind.add_slots(bank, np.tile(np.arange(streams, dtype=np.int32), ticks), items)
+        kind.pairs(Streams([f"s{i}" for i in range(streams)], bank), threshold=0.1)
+
+
+def _data_path() -> None:
+    """From bytes to a shard in files, as a worker does it."""
+    rows = [
+        {
+            "dataset": "d",
+            "stream": f"s{i}",
+            "values": {"k": i, "v": i / 7, "t": f"t{i}", "at": "1" if i % 2 else "2023-11-14"},
+        }
+        for i in range(50)
+    ]
+    payload = "\n".join(map(json.dumps, rows)).encode() + b"\n"
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+    buffer = np.frombuffer(payload, np.uint8)
+    messages = Messages("t", 0, buffer, zero, one * (len(payload) - 1), zero, one)
+    blocks = decode_tuples(messages, 1, Limits()).blocks
+    request = {"op": "create", "dataset": "d", "kind": "count_min", "value": "v"}
+    wanted: list[dict[str, Any]] = [
+        {"key": "k", "scope": "dataset"},
+        {"key": "t", "scope": "stream"},
+        {"key": "v", "scope": "stream"},
+        {"key": "k", "window": {"size": "1m"}},
+        {"key": "k", "window": {"size": "1m", "time": "at"}},
+        {"key": "k", "window": {"size": "1m", "time": "v"}},
+        {"key": "k", "window": {"type": "session", "gap": "1m"}},
+        {"key": "k", "scope": "stream", "window": {"size": 10}},
+    ]
+    arrived = [
+        Arrived(f"r-0-{n}", 0, {**request, "uid": f"{n}", **fields})
+        for n, fields in enumerate(wanted)
+    ]
+    arrived += [
+        Arrived(f"r-1-{n}", 0, {"op": "estimate", "uid": f"{n}", "query": {"key": "1"}})
+        for n in (3, 6)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        shard = Shard(0, 1, Arena(Path(folder)), StateLimits())
+        Maintain(shard, 0).on_batch(arrived, blocks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

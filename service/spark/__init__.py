@@ -1,0 +1,1 @@
+"""Spark as the engine runs it: session, workers, class archive."""

@@ -1,0 +1,112 @@
+"""The Spark session of an engine, and the Python workers it starts ahead."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from service.settings import Settings
+from service.spark import classes as spark_classes
+from service.spark.home import use_installed_pyspark
+
+_STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# Spark's default starts a process for each change of a local file: 90 in a batch, 0.2 s.
+_CHECKPOINT_FILES = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+
+def start_spark(settings: Settings) -> SparkSession:
+    """A session with what the query needs; workers run this same interpreter."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    if not settings.master:
+        use_installed_pyspark()
+    logs = settings.data_dir.absolute() / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    # Rows are arrays of megabytes: G1 keeps such apart and marks the heap again and again for them.
+    # What the JVM does for a batch is little and always new (plans, tasks): its best compiler took
+    # a third of its time and was never done.
+    java_options = [
+        "-XX:+UseParallelGC",
+        "-XX:TieredStopAtLevel=1",
+        *spark_classes.java_options(),
+        f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        f"-Dsde.logs={logs}",
+    ]
+    options = {
+        "spark.driver.memory": settings.memory,
+        "spark.driver.extraJavaOptions": " ".join(java_options),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(settings.cores),
+        "spark.sql.streaming.stateStore.providerClass": _STATE_STORE,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are fat
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
+        # Blocks are small for what they hold, and have a checksum of their own.
+        "spark.shuffle.compress": "false",
+        "spark.shuffle.checksum.enabled": "false",
+        "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+        "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.daemon.module": "service.spark.daemon",
+        "spark.python.worker.faulthandler.enabled": "true",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+        # Workers whose environments differ have daemons of their own. With this one, those that
+        # maintain shards do nothing else: so there are few, which know their shards already.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+    }
+    here = f"local[{settings.cores}, 4]"  # a task is tried four times
+    builder = SparkSession.builder.master(settings.master or here)
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    with _children_write_to(logs / "spark.out"):
+        return builder.appName(f"sde {settings.site}").getOrCreate()
+
+
+def start_workers(spark: SparkSession) -> None:
+    """Have both daemons, each with a worker, up by the time the query wants them.
+
+    Spark would start them for its first tasks, one after the other, when it has planned everything.
+    """
+    with ThreadPoolExecutor(1, "workers") as beside:
+        shards = beside.submit(spark.sparkContext.range(0, 1, 1, 1).mapPartitions(_same).count)
+        spark.range(0, 1, 1, 1).mapInArrow(_same, "id long").collect()
+        shards.result()
+
+
+def _same(given: Any) -> Any:
+    return given
+
+
+@contextmanager
+def _children_write_to(path: Path) -> Iterator[None]:
+    """Processes started meanwhile have their output in a file: Spark's JVM and its workers.
+
+    PySpark offers no way to say where its JVM writes; it inherits what we have at that moment.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with open(path, "ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, held in enumerate(kept, 1):
+            os.dup2(held, number)
+            os.close(held)

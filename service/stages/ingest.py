@@ -1,0 +1,185 @@
+"""Spark adapter for sde.stages.ingest: Kafka messages in, rows for the shards out.
+
+Decoding happens in the task that fetches a range, so raw messages never enter the JVM. There are
+two sources: data, whose batches follow a target duration, and control (requests, and what the
+engine tells itself through the union topic), never limited, so that a question does not wait
+behind a million tuples.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import orjson
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from sde.records.arrived import Arrived
+from sde.wire import Code, Fault, dead_letter
+from sde.wire.framing import pack
+from service.kafka.retention import Lost
+from service.kafka.source import KafkaReader, ReaderOptions
+from service.stages.rows import (
+    BLOCKS,
+    FILED,
+    LETTERS,
+    REQUESTS,
+    ROUTED,
+    ROUTED_ARROW,
+    Routed,
+    batch_id,
+    record_batch,
+    spread_keys,
+)
+
+if TYPE_CHECKING:
+    from sde.decoding import Messages
+    from sde.stages.ingest import Ingest
+    from sde.tuples.block import Block
+
+
+class _IngestReader(KafkaReader):
+    def __init__(self, options: ReaderOptions, given: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self._shards = int(given["shards"])
+        self._union, self._snapshots = given["union"], given["snapshots"]
+        self._checkpoint = given["checkpoint"]
+        self._site, self._secrets = given["site"], given["secrets"]
+
+    @classmethod
+    def with_options(cls, given: Mapping[str, str]) -> Self:
+        return cls(ReaderOptions.from_json(given["reader"]), given)
+
+    def _ingest(self) -> Ingest:
+        """Imported here: the processes that only plan do not need it."""
+        from sde.decoding import Limits
+        from sde.federation.peers import Peers
+        from sde.shard.versions import Library
+        from sde.stages.ingest import Ingest
+
+        peers = Peers(self._site, orjson.loads(self._secrets), own=self._checkpoint)
+        return Ingest(self._shards, Limits(), Library(self._snapshots), self._checkpoint, peers)
+
+    def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:
+        """Dead letters go through one shard, which counts them."""
+        offset = letters[0]["offset"]
+        assert isinstance(offset, int)
+        key = spread_keys(self._shards)[offset % self._shards]
+        return Routed(key, LETTERS, topic, partition, offset, offset + 1, orjson.dumps(letters))
+
+    def lost(self, lost: Lost) -> Iterator[pa.RecordBatch]:
+        reason = f"{lost.count} messages were deleted by the broker before they were read"
+        fault = Fault(Code.OFFSETS_LOST, reason)
+        letter = dead_letter(lost.topic, lost.partition, lost.first, 0, fault, b"")
+        yield record_batch([self._letters(lost.topic, lost.partition, [letter])], ROUTED_ARROW)
+
+
+class TupleReader(_IngestReader):
+    def __init__(self, options: ReaderOptions, given: Mapping[str, str]) -> None:
+        super().__init__(options, given)
+        self._arena, self._exchange = given["arena"], given["exchange"]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if self._exchange:
+            from service.stages.exchange import Exchange
+
+            Exchange(Path(self._exchange)).sweep(batch_id())
+        yield from super().read(partition)
+
+    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        from service.stages.wanted_file import WantedFile
+
+        decoded = self._ingest().on_data(messages, WantedFile(Path(self._arena)).read())
+        by_shard: dict[int, list[Block]] = defaultdict(list)
+        for block in decoded.blocks:
+            by_shard[block.shard].append(block)
+        for shard, blocks in by_shard.items():  # one at a time: it may have many megabytes
+            yield record_batch([self._routed(shard, blocks, messages)], ROUTED_ARROW)
+        if decoded.letters:
+            row = self._letters(messages.topic, messages.partition, decoded.letters)
+            yield record_batch([row], ROUTED_ARROW)
+
+    def _routed(self, shard: int, blocks: list[Block], messages: Messages) -> Routed:
+        """All blocks of some messages for a shard, in one row."""
+        if self._exchange:
+            from service.stages.exchange import Exchange
+
+            exchange, batch = Exchange(Path(self._exchange)), batch_id()
+            body = orjson.dumps([exchange.put(batch, block) for block in blocks])
+        else:
+            body = pack([block.to_bytes() for block in blocks])
+        what = FILED if self._exchange else BLOCKS
+        key = spread_keys(self._shards)[shard]
+        first, last = int(messages.offsets[0]), int(messages.offsets[-1])
+        return Routed(key, what, messages.topic, messages.partition, first, last + 1, body)
+
+    def read_again(self, row: Routed) -> list[Block]:
+        """The blocks that a row stands for, with everything in them."""
+        from service.kafka.fetch import fetch
+
+        ingest, options = self._ingest(), self._options
+        shard = spread_keys(self._shards).index(row.shard_key)
+        blocks: list[Block] = []
+        for messages in fetch(
+            options.kafka, row.topic, row.partition, row.offset, row.end, patience=options.patience
+        ):
+            blocks += ingest.on_data(messages).blocks
+        return [block for block in blocks if block.shard == shard]
+
+
+class RequestReader(_IngestReader):
+    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        ingest = self._ingest()
+        is_loop = messages.topic == self._union
+        arrived = ingest.on_loop(messages) if is_loop else ingest.on_requests(messages)
+        if not arrived:
+            return
+        first, *others = spread_keys(self._shards)
+        offset, end = int(messages.offsets[0]), int(messages.offsets[-1]) + 1
+        row = Routed(
+            first, REQUESTS, messages.topic, messages.partition, offset, end, _bundle(arrived)
+        )
+        rows = [row]
+        spread = [one for one in arrived if not one.for_one_shard]
+        if spread:
+            body = row.body if len(spread) == len(arrived) else _bundle(spread)
+            rows += [row._replace(shard_key=key, body=body) for key in others]
+        yield record_batch(rows, ROUTED_ARROW)
+
+
+def _bundle(arrived: list[Arrived]) -> bytes:
+    return pack([orjson.dumps(one.as_json()) for one in arrived])
+
+
+class _IngestSource(DataSource):
+    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic), `snapshots`,
+    `checkpoint` (its name), `site` and `secrets` (of its peers, as JSON), `arena` (folder of this
+    machine's), `exchange` (folder of blocks on their way, if all tasks share one)."""
+
+    reader_class: type[_IngestReader]
+
+    def schema(self) -> str:
+        return ROUTED
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return self.reader_class.with_options(dict(self.options))
+
+
+class TupleSource(_IngestSource):
+    reader_class = TupleReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "sde_tuples"
+
+
+class RequestSource(_IngestSource):
+    reader_class = RequestReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "sde_requests"

@@ -1,0 +1,137 @@
+"""What came for one shard in one micro-batch, through sde.stages.maintain, and what goes on."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pandas as pd
+
+from sde.limits import StateLimits
+from sde.plugins.trust import Trust
+from sde.records.arrived import Arrived
+from sde.records.partial import Partial, bundle
+from sde.shard.keeper import Backing, ShardKeeper
+from sde.shard.versions import Library
+from sde.stages.maintain import SHARD_CODE, Maintain
+from sde.tuples.block import Block
+from sde.wire.framing import unpack
+from sde.wire.loop import loop_json
+from service.stages.exchange import Exchange
+from service.stages.ingest import TupleReader
+from service.stages.rows import (
+    BLOCKS,
+    FILED,
+    LETTERS,
+    PARTIALS,
+    REPORTS,
+    REQUESTS,
+    Routed,
+    spread_keys,
+)
+from service.stages.wanted_file import WantedFile
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ShardSettings:
+    arena: Path
+    shards: int
+    buckets: int  # of partials: tasks that merge
+    compact_factor: float
+    limits: StateLimits
+    snapshots: str  # where versions of synopses are kept
+    checkpoint: str  # its name
+    trust: Trust
+    tuples: dict[str, str]  # options of the source that blocks come from
+
+
+def run_batch(
+    number: int, batch: int, rows: Iterable[pd.DataFrame], backing: Backing, settings: ShardSettings
+) -> pd.DataFrame:
+    """Rows for the next stage: partials and dead letters."""
+    arrived, blocks, letters = _read(rows, settings)
+    keeper = ShardKeeper(
+        settings.arena / f"shard-{number}",
+        number,
+        settings.shards,
+        settings.limits,
+        backing,
+        SHARD_CODE,
+        lambda: uuid.uuid4().hex,
+        settings.compact_factor,
+    )
+    with keeper.opened() as shard:
+        stage = Maintain(shard, batch, Library(settings.snapshots), settings.trust)
+        partials = stage.on_batch(arrived, blocks)
+        keeper.commit(stage.entry, batch)
+    WantedFile(settings.arena).write(stage.wanted)
+    reports = [loop_json(report, settings.checkpoint) for report in stage.reports]
+    return _frame(partials, letters, reports, settings.buckets)
+
+
+def _read(
+    rows: Iterable[pd.DataFrame], settings: ShardSettings
+) -> tuple[list[Arrived], list[Block], list[bytes]]:
+    """Requests in the order of their topics, blocks, and letters that only pass through."""
+    requests: list[tuple[str, int, int, bytes]] = []
+    blocks, letters = [], []
+    for frame in rows:
+        for row in map(Routed._make, frame.itertuples(index=False)):
+            if row.what in (BLOCKS, FILED):
+                blocks += _blocks(row, settings)
+            elif row.what == REQUESTS:
+                requests.append((row.topic, row.partition, row.offset, row.body))
+            elif row.what == LETTERS:
+                letters.append(row.body)
+    arrived = [
+        Arrived.from_json(orjson.loads(one))
+        for *_, body in sorted(requests)
+        for one in unpack(body)
+    ]
+    return arrived, blocks, letters
+
+
+def _blocks(row: Routed, settings: ShardSettings) -> list[Block]:
+    """What a row stands for; read from Kafka again if files of it are gone."""
+    read_again = partial(_read_again, row, settings)
+    if row.what == BLOCKS:
+        blocks = [Block.from_bytes(one) for one in unpack(row.body)]
+    else:
+        exchange = Exchange(Path(settings.tuples["exchange"]))
+        found = [exchange.take(name) for name in orjson.loads(row.body)]
+        blocks = [block for block in found if block is not None]
+        if len(blocks) < len(found):
+            return read_again()
+    return [replace(block, read_again=read_again) for block in blocks]
+
+
+def _read_again(row: Routed, settings: ShardSettings) -> list[Block]:
+    _log.info("reading offsets %d to %d of %s again", row.offset, row.end, row.topic)
+    return TupleReader.with_options(settings.tuples).read_again(row)
+
+
+def _frame(
+    partials: list[Partial], letters: list[bytes], reports: list[dict[str, Any]], buckets: int
+) -> pd.DataFrame:
+    """All partials for one merging task in one row; letters and reports go to the first task."""
+    bundles: dict[int, list[Partial]] = defaultdict(list)
+    for one in partials:
+        bucket = zlib.crc32(one.meeting.encode()) % buckets
+        bundles[bucket].append(one)
+    keys = spread_keys(buckets)
+    rows = [(keys[bucket], PARTIALS, bundle(together)) for bucket, together in bundles.items()]
+    rows += [(keys[0], LETTERS, body) for body in letters]
+    if reports:
+        rows.append((keys[0], REPORTS, orjson.dumps(reports)))
+    frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
+    return frame.astype({"bucket_key": "int32"})

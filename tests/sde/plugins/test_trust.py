@@ -1,0 +1,119 @@
+"""Who may bring code into the engine."""
+
+import base64
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from plugin_sources import TOTAL, plugin_request
+from pure_engine import PureEngine
+
+from sde.plugins.trust import OFF, SIGNED, Trust
+from sde.wire.plugins import signed_bytes
+
+AUTHOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
+
+
+def public(key):
+    return base64.b64encode(key.public_key().public_bytes_raw()).decode()
+
+
+def signed(key, name="total", source=TOTAL):
+    request = plugin_request(name, source)
+    signature = base64.b64encode(key.sign(signed_bytes(name, request["sha256"]))).decode()
+    return request | {"key": public(key), "signature": signature}
+
+
+def reply_to(request, trust, monkeypatch=None):
+    engine = PureEngine(trust=trust)
+    engine.run([request])
+    (reply,) = engine.settle()
+    return reply
+
+
+TRUST = Trust(SIGNED, (public(AUTHOR),))
+
+
+def test_a_plug_in_signed_by_a_trusted_key_is_taken():
+    reply = reply_to(signed(AUTHOR), TRUST)
+    assert reply["status"] == "ok"
+    assert reply["value"]["key"] == public(AUTHOR)
+
+
+FORGED = {
+    "nobody signed": lambda: plugin_request("total", TOTAL),
+    "a stranger signed": lambda: signed(STRANGER),
+    "a stranger signed under the author's key": lambda: signed(STRANGER) | {"key": public(AUTHOR)},
+    "the source was changed": lambda: (
+        signed(AUTHOR) | {"source": TOTAL.replace("self.factor", "(0 * self.factor)")}
+    ),
+    "source and sha256 were changed": lambda: (
+        signed(AUTHOR)
+        | {
+            name: plugin_request("total", TOTAL + "\nprint('evil')\n")[name]
+            for name in ("source", "sha256")
+        }
+    ),
+    "it was signed under another name": lambda: (
+        signed(AUTHOR, "sum", TOTAL.replace('"total"', '"sum"')) | {"name": "total"}
+    ),
+    "the signature is cut": lambda: signed(AUTHOR) | {"signature": "AAAA"},
+    "the key is none": lambda: signed(AUTHOR) | {"key": "AAAA"},
+}
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_nothing_untrusted_is_run(how, monkeypatch):
+    def started(*_):
+        raise AssertionError("a process was started for code that nobody trusts")
+
+    monkeypatch.setattr("sde.plugins.examination.PluginProcess", started)
+    reply = reply_to(FORGED[how](), TRUST)
+    assert reply["code"] == "untrusted"
+
+
+def test_an_engine_may_take_no_plug_ins_at_all():
+    reply = reply_to(signed(AUTHOR), Trust(OFF, (public(AUTHOR),)))
+    assert reply["code"] == "untrusted"
+    assert "plugins = off" in reply["message"]
+
+
+def test_every_decision_is_logged(caplog):
+    reply_to(signed(AUTHOR), TRUST)
+    reply_to(signed(STRANGER), TRUST)
+    said = [record.getMessage() for record in caplog.records]
+    assert any("admitted" in line and public(AUTHOR) in line for line in said)
+    assert any("refused" in line and public(STRANGER) in line for line in said)
+
+
+def test_a_forged_word_that_a_plug_in_was_examined_changes_nothing():
+    engine = PureEngine(trust=TRUST)
+    engine.run([signed(STRANGER)])
+    engine.union = [
+        {"op": "admitted", "checkpoint": "-", "request": "p-total", "declaration": {}},
+        {"op": "admitted", "checkpoint": "-", "request": "nobody", "declaration": {}},
+    ]
+    (reply,) = engine.settle()
+    assert reply["code"] == "untrusted"
+    assert engine.ask(op="plugins")["value"] == []
+
+
+def test_what_a_class_declares_is_not_taken_unseen():
+    engine = PureEngine(trust=TRUST)
+    engine.run([signed(AUTHOR)])
+    engine.union = [
+        {"op": "admitted", "checkpoint": "-", "request": "p-total", "declaration": {"reads": 5}}
+    ]
+    (reply,) = engine.settle()
+    assert reply["code"] == "broken_law"
+
+
+def test_a_request_cannot_come_in_as_a_question_that_is_asked_again():
+    engine = PureEngine(trust=TRUST)
+    arrived = {"place": "requests-0-9", "time": 1, "message": {"op": "delete", "uid": "u"}}
+    engine.run(
+        [{"id": "c", "op": "create", "uid": "u", "dataset": "d", "kind": "moments", "value": "v"}]
+    )
+    engine.union = [{"op": "again", "checkpoint": "-", "arrived": arrived, "at": 5}]
+    assert engine.settle() == []
+    assert engine.ask(op="describe", uid="u")["status"] == "ok"
