@@ -38,8 +38,9 @@ check: $(DEV_READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Three processes on two cores: engines mostly wait (see tests/conftest.py).
 test: check jars $(KERNELS_READY)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 demo: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde demo

@@ -24,23 +24,20 @@ from statistics import median
 from typing import Any
 
 from bench.machine import RESULTS, in_one_line, measured_on
+from bench.one_shard import LIMITS, TRUST, OneShard
 from bench.tables import markdown_table
 from bench.windows import batch_of
-from sde.limits import StateLimits
-from sde.plugins.admission import admit, log
-from sde.plugins.trust import OPEN, Trust
-from sde.records.arrived import Arrived
-from sde.stages.maintain import Maintain, open_shard
-from sde.storage.arena import Arena
+from sde.records.loop import Admit
+from sde.requests.examining import admit, log
 from sde.tuples.block import Block
-from sde.wire.loop import Admit, loop_json
+from sde.wire import Plugin, message_of
 from synopses import KINDS
 from synopses.examples import geofence
 from synopses.kinds.count_min import CountMin
 
 _STREAMS = 500
 _SKETCH = '''
-from synopses.kinds.count_min import CountMin
+from synopses import CountMin
 
 
 class Sketch(CountMin):
@@ -48,7 +45,6 @@ class Sketch(CountMin):
 
     kind = "sketch"
 '''
-_TRUST, _LIMITS = Trust(OPEN), StateLimits()
 
 
 class _Sketch(CountMin):
@@ -87,37 +83,24 @@ class Stage:
     """One shard with one synopsis, batch after batch."""
 
     def __init__(self, folder: Path, case: Case, plugged_in: bool) -> None:
-        self._shard = open_shard(0, 1, Arena(folder), _LIMITS)
-        self._batch = 0
+        self._stage = OneShard(folder)
         kind = case.built_in
         if plugged_in:
             kind = case.name
             self._plug_in(case)
         request = {"op": "create", "uid": "u", "dataset": "d", "kind": kind, "scope": case.scope}
-        self._run([{**request, **case.fields}], [])
+        self._stage.ask({**request, **case.fields})
 
     def _plug_in(self, case: Case) -> None:
         sha256 = hashlib.sha256(case.source.encode()).hexdigest()
-        request = {"op": "plugin", "id": "p", "name": case.name, "source": case.source}
-        request["sha256"] = sha256
-        self._run([request], [])
-        told = loop_json(admit(Admit(request), _TRUST, _LIMITS), "-")
-        self._run([told], [], loop=True)
+        request = Plugin(id="p", name=case.name, source=case.source, sha256=sha256)
+        self._stage.ask(message_of(request))
+        self._stage.tell([admit(Admit(request=request), TRUST, LIMITS)])
 
     def add(self, blocks: list[Block]) -> float:
         before = time.perf_counter()
-        self._run([], blocks)
+        self._stage.run([], blocks)
         return time.perf_counter() - before
-
-    def _run(self, messages: list[dict[str, Any]], blocks: list[Block], loop: bool = False) -> None:
-        arrived = [Arrived(f"r-0-{self._batch}", 0, m, loop=loop) for m in messages]
-        stage = Maintain(self._shard, self._batch, None, _TRUST)
-        self._batch += 1
-        for partial in stage.on_batch(arrived, blocks):
-            if "fault" in partial.head:
-                raise RuntimeError(partial.head["fault"])
-        if self._shard.registry.shelf.reasons:
-            raise RuntimeError(self._shard.registry.shelf.reasons)
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,10 @@ import numpy as np
 
 from bench.goals import Goal, verdict
 from bench.machine import RESULTS, measured_on
+from bench.one_shard import OneShard
 from sde.decoding import Limits, Messages, decode_tuples
-from sde.limits import StateLimits
-from sde.records.arrived import Arrived
-from sde.stages.maintain import Maintain, open_shard
-from sde.storage.arena import Arena
+from sde.records.loop import Progress
 from sde.tuples.block import Block
-from sde.wire.loop import Progress, loop_json
 
 PANE_SECONDS, PANES = 10, 30
 START = 1_700_000_000_000
@@ -69,28 +66,18 @@ class Stage:
     """One shard with one synopsis of scope `stream`, batch after batch."""
 
     def __init__(self, folder: Path, case: Case, fields: dict[str, Any]) -> None:
-        self._shard = open_shard(0, 1, Arena(folder), StateLimits())
+        self._stage = OneShard(folder)
         self._case = case
-        self._batch = 0
         request = {"op": "create", "uid": "u", "dataset": "d", "kind": case.kind, **fields}
-        self._run([Arrived("r-0-0", 0, {**request, "scope": "stream"})], [])
+        self._stage.ask({**request, "scope": "stream"})
 
     def add(self, blocks: list[Block]) -> float:
         """CPU seconds of a batch with a question, and of what goes round the loop after it."""
         ask = {"op": "estimate", "uid": "u", "stream": "s1", "query": self._case.query}
         before = time.process_time()
-        reports = self._run([Arrived(f"r-0-{self._batch}", 0, ask)], blocks)
-        told = [loop_json(r, "-") for r in reports if isinstance(r, Progress)]
-        self._run([Arrived(f"u-0-{n}", 0, m, loop=True) for n, m in enumerate(told)], [])
+        reports = self._stage.ask(ask, blocks)
+        self._stage.tell([report for report in reports if isinstance(report, Progress)])
         return time.process_time() - before
-
-    def _run(self, arrived: list[Arrived], blocks: list[Block]) -> list[Any]:
-        stage = Maintain(self._shard, self._batch)
-        self._batch += 1
-        for partial in stage.on_batch(arrived, blocks):
-            if "fault" in partial.head:
-                raise RuntimeError(partial.head["fault"])
-        return stage.reports
 
 
 def batch_of(tuples: int, streams: int, batch: int) -> list[Block]:

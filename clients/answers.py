@@ -2,126 +2,102 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from clients.times import Interval
 from clients.transport import Message
 
 
-@dataclass(frozen=True, slots=True)
+def known_fields(cls: type[Any], reply: Message) -> Message:
+    """The fields of a reply that the class names; an engine of another version may have others."""
+    names = {each.name for each in fields(cls)} - {"raw"}
+    return {name: reply[name] for name in names & reply.keys()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An estimate: the truth lies in `lower..upper` with probability `confidence`."""
 
-    value: Any
-    lower: Any
-    upper: Any
-    confidence: float | None
-    tuples: int | None  # how many tuples the synopsis had seen
-    batch: int | None  # the micro-batch that answered
-    window: Interval | None  # what it covers, of a windowed synopsis
-    number: int | None  # of a watch: 1, 2, 3, ...; some may be missing, none comes twice
-    holds: bool | None  # of a watch with a condition: whether it does
-    missing: dict[str, str]  # sites that are not in it, and why
+    value: Any = None
+    lower: Any = None
+    upper: Any = None
+    confidence: float | None = None
+    tuples: int | None = None  # how many tuples the synopsis had seen
+    batch: int | None = None  # the micro-batch that answered
+    window: Interval | None = None  # the time it covers, of a windowed synopsis
+    number: int | None = None  # of a watch: 1, 2, 3, ...; some may be missing, none comes twice
+    holds: bool | None = None  # of a watch with a condition: whether it is true
+    key: str | None = None  # of a watch for each key: which one
+    stream: str | None = None  # which one, at scope "stream"
+    missing: dict[str, str] = field(default_factory=dict)  # sites that are not in it, and why
     raw: Message = field(repr=False)  # the whole reply
 
     @classmethod
     def of(cls, reply: Message) -> Answer:
-        return cls(
-            value=reply.get("value"),
-            lower=reply.get("lower"),
-            upper=reply.get("upper"),
-            confidence=reply.get("confidence"),
-            tuples=reply.get("tuples"),
-            batch=reply.get("batch"),
-            window=_interval(reply.get("window")),
-            number=reply.get("number"),
-            holds=reply.get("holds"),
-            missing=reply.get("missing", {}),
-            raw=reply,
-        )
+        known = {**known_fields(cls, reply), "window": _interval(reply.get("window"))}
+        return cls(**known, raw=reply)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """A synopsis as the engine knows it: its definition and what it holds."""
+    """A synopsis as the engine knows it: its definition and its figures."""
 
-    uid: str
-    dataset: str
-    kind: str
-    params: dict[str, Any]
-    key: str | None
-    value: str | list[str] | None
-    scope: str | dict[str, str]
-    window: dict[str, Any] | None
-    tuples: int | None
-    streams: int | None
-    bytes: int | None
+    uid: str = ""
+    dataset: str = ""
+    kind: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    value: str | list[str] | None = None
+    scope: str | dict[str, str] = "dataset"
+    window: dict[str, Any] | None = None
+    time: str | None = None
+    idle: str | None = None
+    tuples: int | None = None
+    streams: int | None = None
+    bytes: int | None = None
     raw: Message = field(repr=False)
 
     @classmethod
-    def of(cls, told: Message) -> Description:
-        return cls(
-            uid=told.get("uid", ""),
-            dataset=told.get("dataset", ""),
-            kind=told.get("kind", ""),
-            params=told.get("params", {}),
-            key=told.get("key"),
-            value=told.get("value"),
-            scope=told.get("scope", "dataset"),
-            window=told.get("window"),
-            tuples=told.get("tuples"),
-            streams=told.get("streams"),
-            bytes=told.get("bytes"),
-            raw=told,
-        )
+    def of(cls, reply: Message) -> Description:
+        return cls(**known_fields(cls, reply), raw=reply)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteInfo:
-    """A site the engine knows, and what went between the two."""
+    """A site the engine knows, and how many bytes and messages went between the two."""
 
-    site: str
-    answers: bool
-    received: int  # bytes from it
-    sent: int  # bytes to it, as it says
-    late: int  # contributions after the reply
-    refused: int  # messages in its name that were not from it
+    site: str = ""
+    answers: bool = False
+    received: int = 0  # bytes from it
+    sent: int = 0  # bytes to it, by its own count
+    late: int = 0  # contributions after the reply
+    refused: int = 0  # messages in its name that were not from it
     raw: Message = field(repr=False)
 
     @classmethod
-    def of(cls, told: Message) -> SiteInfo:
-        numbers = {n: told.get(n, 0) for n in ("received", "sent", "late", "refused")}
-        return cls(told.get("site", ""), bool(told.get("answers")), **numbers, raw=told)
+    def of(cls, reply: Message) -> SiteInfo:
+        return cls(**known_fields(cls, reply), raw=reply)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotInfo:
     """A version of a synopsis that is kept outside the engine."""
 
-    uid: str
-    version: str
-    kind: str
-    dataset: str
-    scope: str | dict[str, str]
-    at: int | None  # when it was taken: milliseconds since 1970
-    bytes: int | None
+    uid: str = ""
+    version: str = ""
+    kind: str = ""
+    dataset: str = ""
+    scope: str | dict[str, str] = "dataset"
+    at: int | None = None  # when it was taken: milliseconds since 1970
+    bytes: int | None = None
     raw: Message = field(repr=False)
 
     @classmethod
-    def of(cls, told: Message) -> SnapshotInfo:
-        return cls(
-            uid=told.get("uid", ""),
-            version=told.get("version", ""),
-            kind=told.get("kind", ""),
-            dataset=told.get("dataset", ""),
-            scope=told.get("scope", "dataset"),
-            at=told.get("at"),
-            bytes=told.get("bytes"),
-            raw=told,
-        )
+    def of(cls, reply: Message) -> SnapshotInfo:
+        return cls(**known_fields(cls, reply), raw=reply)
 
 
-def _interval(told: Any) -> Interval | None:
-    given = isinstance(told, dict) and {"start", "end"} <= told.keys()
-    return Interval(told["start"], told["end"]) if given else None
+def _interval(window: Any) -> Interval | None:
+    is_complete = isinstance(window, dict) and {"start", "end"} <= window.keys()
+    return Interval(window["start"], window["end"]) if is_complete else None

@@ -6,10 +6,14 @@ import threading
 import uuid
 from collections.abc import Callable
 
+from msgspec import structs
+
 from clients.errors import ClientError, TransportError
 from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
 from clients.transport import Message, Transport
+from clients.tuples import plain
+from sde.wire import Request
 
 
 class Connection:
@@ -23,15 +27,25 @@ class Connection:
         self._lock = threading.Lock()
 
     def submit(
-        self, op: str, fields: Message, read: Callable[[Message], T], at_least: float = 0.0
+        self, request: Request, read: Callable[[Message], T], at_least: float = 0.0
     ) -> Pending[T]:
-        """Send a request; `read` makes its result of the reply. Fields that are None are none.
+        """Send a request; `read` makes its result of the reply.
 
         `at_least`: seconds to wait for what is known to take long.
         """
+        return self.submit_message(_message(request), read, at_least)
+
+    def fetch_list(self, request: Request, read: Callable[[Message], T]) -> tuple[T, ...]:
+        """Send a request whose answer is a list, and wait; `read` makes a result of each item."""
+        return self.submit(request, lambda reply: tuple(map(read, reply["value"]))).result()
+
+    def submit_message(
+        self, fields: Message, read: Callable[[Message], T], at_least: float = 0.0
+    ) -> Pending[T]:
+        """Send a request as it is on the wire; a field that is None is left out."""
         self._listen()
-        named = {name: value for name, value in fields.items() if value is not None}
-        request = {"id": uuid.uuid4().hex, "op": op, **named}
+        present = {name: value for name, value in fields.items() if value is not None}
+        request = {"id": uuid.uuid4().hex, **present}
         request_id = request["id"]
 
         def on_timeout() -> str:
@@ -66,3 +80,16 @@ class Connection:
             if not self._listening:
                 self._transport.listen(self._mailbox.deliver)
                 self._listening = True
+
+
+def _message(request: Request) -> Message:
+    """The message that decodes to the request.
+
+    Users pass what Python has: numbers of numpy, datetimes. They become JSON's here, so that
+    every transport gets plain values, or BadInput says which value cannot be sent.
+    """
+    declared = structs.fields(request)
+    values = {field.encode_name: getattr(request, field.name) for field in declared}
+    defaults = {field.encode_name: field.default for field in declared}
+    fields = {name: value for name, value in values.items() if value != defaults[name]}
+    return plain({"op": request.op, **fields})

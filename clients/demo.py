@@ -96,7 +96,7 @@ def send(sde: Client, market: Market, console: Console) -> float:
     with Progress(console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("sending and counting", total=2 * market.tuples)
         for table in market.tables():
-            sde.send_table(table, dataset=DATASET)
+            sde.send_table(DATASET, table)
             progress.advance(task, len(table["stream"]))
         while (counted := sde.describe("traders").tuples or 0) < market.tuples:
             progress.update(task, completed=market.tuples + counted)
@@ -129,18 +129,18 @@ def ask(sde: Client, market: Market) -> list[Check]:
         checks.append(_number(f"distinct traders ({uid})", answer, market.distinct_traders()))
     checks.append(_number("self-join size", sde.estimate("trader activity"), market.f2()))
     for trader, present in ((market.largest_trader()[0], True), ("nobody", False)):
-        said = sde.estimate("trader filter", key=trader).value
-        checks.append(Check(f"did {trader} trade?", str(said), "", str(present), said == present))
+        found = sde.estimate("trader filter", key=trader).value
+        checks.append(Check(f"did {trader} trade?", str(found), "", str(present), found == present))
     pairs = sde.estimate("correlations", "pairs", threshold=0.9, negative=False)
-    found = {tuple(sorted(pair[:2])) for pair in pairs.value}
+    found_pairs = {tuple(sorted(pair[:2])) for pair in pairs.value}
     exact_pairs = market.correlated_pairs(0.9)
     checks.append(
         Check(
             "pairs with correlation >= 0.9",
-            f"{len(found)} pairs",
+            f"{len(found_pairs)} pairs",
             "none missing",
             f"{len(exact_pairs)} pairs",
-            exact_pairs <= found,
+            exact_pairs <= found_pairs,
         )
     )
     return checks

@@ -76,7 +76,7 @@ class EngineProcess:
         return self._end(lambda process: process.terminate())
 
     def kill(self) -> int:
-        """SIGKILL: what a crash of the machine's process table looks like."""
+        """SIGKILL: it ends as in a crash, without saving anything."""
         return self._end(lambda process: process.kill())
 
     def _end(self, how: Callable[[subprocess.Popen[str]], None]) -> int:

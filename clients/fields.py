@@ -1,36 +1,63 @@
-"""Fields of requests out of what the client's methods are given."""
+"""Fields of requests, made from the arguments of the client's methods."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
-from clients.handle import SynopsisHandle
-from clients.times import Duration, duration
-from clients.transport import Message
+from clients.handle import Sites, SynopsisHandle, Uid
+from clients.times import Duration, Moment, duration, span_of
 
-Uid = str | int | SynopsisHandle
-Sites = str | Sequence[str]
+
+class QuestionFields(TypedDict):
+    """The fields that `estimate` and `watch` have in common, by their names in `sde.wire`."""
+
+    uid: str | None
+    several: list[str] | None
+    query: dict[str, Any]
+    stream: str | None
+    end: int | str | None
+    start: int | str | None
+    to: int | str | None
+    sites: str | list[str] | None
+    deadline: str | None
 
 
 def text(uid: Uid) -> str:
     return uid.uid if isinstance(uid, SynopsisHandle) else str(uid)
 
 
-def over(sites: Sites | None, deadline: Duration | None) -> Message:
+def site_names(sites: Sites | None) -> str | list[str] | None:
     """The sites a request is about: "*", one name or several."""
-    named = (
-        sites if sites is None or sites == "*" else [sites] if isinstance(sites, str) else [*sites]
-    )
-    return {"sites": named, "deadline": duration(deadline)}
+    if sites is None or sites == "*":
+        return sites
+    return [sites] if isinstance(sites, str) else [*sites]
 
 
 def question_fields(
-    synopses: Uid | Sequence[Uid], question: str | None, stream: str | None, query: Message
-) -> Message:
-    one = isinstance(synopses, str | int | SynopsisHandle)
-    uids = [text(synopses)] if one else [text(uid) for uid in synopses]  # type: ignore
+    synopses: Uid | Sequence[Uid],
+    question: str | None,
+    arguments: Mapping[str, Any],
+    *,
+    query: Mapping[str, Any] | None,
+    stream: str | None,
+    end: Moment | None,
+    span: tuple[Moment, Moment] | None,
+    sites: Sites | None,
+    deadline: Duration | None,
+) -> QuestionFields:
+    several = [synopses] if isinstance(synopses, str | int | SynopsisHandle) else synopses
+    uids = [text(uid) for uid in several]
+    kind = {} if question is None else {"type": question}
+    when = span_of(end, span)
     return {
-        **({"uid": uids[0]} if len(uids) == 1 else {"uids": uids}),
-        "query": query if question is None else {"type": question, **query},
+        "uid": uids[0] if len(uids) == 1 else None,
+        "several": uids if len(uids) != 1 else None,
+        "query": {**kind, **(query or {}), **arguments},
         "stream": stream,
+        "end": when.end,
+        "start": when.start,
+        "to": when.to,
+        "sites": site_names(sites),
+        "deadline": duration(deadline),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,12 +13,19 @@ from clients.watch import Watch
 if TYPE_CHECKING:
     from clients.client import Client
 
+Scope = Literal["dataset", "stream"] | Mapping[str, str]  # {"stream": name}
+Occasion = Literal["change", "close"]
+Each = Literal["key", "stream"]
 ExportFormat = Literal["native", "datasketches"]
+Sites = str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class SynopsisHandle:
-    """A synopsis that lives in the engine, known by its uid."""
+    """A synopsis that lives in the engine, known by its uid.
+
+    Its methods are those of the client, which explains their arguments.
+    """
 
     uid: str
     _client: Client = field(repr=False, compare=False)
@@ -27,41 +34,47 @@ class SynopsisHandle:
         self,
         question: str | None = None,
         /,
-        *others: SynopsisHandle | str,
+        *others: Uid,
+        query: Mapping[str, Any] | None = None,
         stream: str | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
-        sites: str | Sequence[str] | None = None,
+        sites: Sites | None = None,
         deadline: Duration | None = None,
-        **query: Any,
+        **arguments: Any,
     ) -> Answer:
         """Ask: `trades.estimate(key="AAPL")`, `trades.estimate("inner_product", orders)`."""
         return self._client.estimate(
             [self, *others],
             question,
+            query=query,
             stream=stream,
             end=end,
             span=span,
             sites=sites,
             deadline=deadline,
-            **query,
+            **arguments,
         )
 
     def watch(
         self,
         question: str | None = None,
         /,
-        *others: SynopsisHandle | str,
+        *others: Uid,
         every: Duration | None = None,
-        on: str | None = None,
-        by: float | str | None = None,
+        on: Occasion | None = None,
+        threshold: float | str | None = None,
         when: str | None = None,
-        stream: str | None = None,
-        sites: str | Sequence[str] | None = None,
-        deadline: Duration | None = None,
+        each: Each | None = None,
         drift: float | None = None,
         timeout: float | None = None,
-        **query: Any,
+        query: Mapping[str, Any] | None = None,
+        stream: str | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        **arguments: Any,
     ) -> Watch:
         """Ask again and again: `with trades.watch(key="AAPL", every="1s") as answers: ...`."""
         return self._client.watch(
@@ -69,14 +82,18 @@ class SynopsisHandle:
             question,
             every=every,
             on=on,
-            by=by,
+            threshold=threshold,
             when=when,
-            stream=stream,
-            sites=sites,
-            deadline=deadline,
+            each=each,
             drift=drift,
             timeout=timeout,
-            **query,
+            query=query,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+            **arguments,
         )
 
     def export(
@@ -100,17 +117,21 @@ class SynopsisHandle:
         """Keep a version of it; the version's name."""
         return self._client.snapshot(self, version)
 
-    def restore(
-        self, version: str | None = None, *, as_uid: SynopsisHandle | str | None = None
-    ) -> SynopsisHandle:
+    def restore(self, version: str | None = None, *, as_uid: Uid | None = None) -> SynopsisHandle:
         """Bring a version back, the newest if none is named."""
         return self._client.restore(self, version, as_uid=as_uid)
 
     def snapshots(self) -> tuple[SnapshotInfo, ...]:
+        """The versions that are kept of it, the oldest first."""
         return self._client.snapshots(self)
 
     def describe(self) -> Description:
+        """Its definition and its figures."""
         return self._client.describe(self)
 
-    def delete(self) -> None:
-        self._client.delete(self)
+    def delete(self, *, sites: Sites | None = None, deadline: Duration | None = None) -> None:
+        """End it, at the `sites` named too."""
+        self._client.delete(self, sites=sites, deadline=deadline)
+
+
+Uid = str | int | SynopsisHandle

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as KafkaMessage
 
 from clients.errors import DeliveryFailed, Unreachable
-from clients.kafka_config import Settings, data_config, request_config
+from clients.kafka_config import KafkaSettings, data_config, request_config
 from clients.topic_reader import SECONDS_TO_CONNECT, TopicReader
 from clients.transport import Message, OnFailure, OnReply, Topics
 from clients.tuples import encode
@@ -29,7 +29,7 @@ class KafkaTransport:
         bootstrap_servers: str,
         *,
         topics: Topics | None = None,
-        settings: Settings | None = None,
+        settings: KafkaSettings | None = None,
     ) -> None:
         self.topics = topics or Topics()
         self._settings = {**(settings or {}), "bootstrap.servers": bootstrap_servers}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clients.connection import Connection
 from clients.plugins import PluginInfo, read_plugin, sign
-from clients.transport import Message
+from sde import wire
 
 _EXAMINATION_SECONDS = 120.0  # of a plug-in, at most
 
@@ -24,20 +24,16 @@ class PluginRequests:
         The engine examines it before it answers. That takes seconds, with kernels to compile more.
         """
         plugin = read_plugin(path, name)
-        fields = plugin if key is None else sign(plugin, key)
+        request = plugin if key is None else sign(plugin, key)
         return self._connection.submit(
-            "plugin", fields, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
+            request, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
         ).result()
 
     def plugins(self) -> tuple[PluginInfo, ...]:
         """The plug-ins in all their versions."""
-
-        def read(reply: Message) -> tuple[PluginInfo, ...]:
-            return tuple(PluginInfo.of(each) for each in reply["value"])
-
-        return self._connection.submit("plugins", {}, read).result()
+        return self._connection.fetch_list(wire.Plugins(), PluginInfo.of)
 
     def remove_plugin(self, name: str, /, version: int | None = None) -> None:
         """Take out a version, or all; refused while synopses are made of it."""
-        fields = {"name": name, "version": version}
-        self._connection.submit("unplug", fields, lambda reply: None).result()
+        request = wire.Unplug(name=name, version=version)
+        self._connection.submit(request, lambda reply: None).result()

@@ -9,38 +9,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
+from clients.answers import known_fields
 from clients.errors import BadInput, ClientError
 from clients.transport import Message
+from sde.wire import Plugin
 from sde.wire.plugins import NAME_FORM, signed_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PluginInfo:
     """A version of a plug-in as the engine knows it; `kind` is what `create` takes."""
 
-    name: str
-    version: int
-    kind: str
-    state: str  # "active" or "quarantined"
-    reason: str | None  # why it is quarantined
-    key: str | None  # the author's public key
-    added: int | None  # milliseconds since 1970
-    synopses: int | None  # how many are made of it
+    name: str = ""
+    version: int = 0
+    kind: str = ""
+    state: str = ""  # "active" or "quarantined"
+    reason: str | None = None  # why it is quarantined
+    key: str | None = None  # the author's public key
+    added: int | None = None  # milliseconds since 1970
+    synopses: int | None = None  # how many are made of it
     raw: Message = field(repr=False)
 
     @classmethod
-    def of(cls, told: Message) -> PluginInfo:
-        return cls(
-            name=told.get("name", ""),
-            version=told.get("version", 0),
-            kind=told.get("kind", ""),
-            state=told.get("state", ""),
-            reason=told.get("reason"),
-            key=told.get("key"),
-            added=told.get("added"),
-            synopses=told.get("synopses"),
-            raw=told,
-        )
+    def of(cls, reply: Message) -> PluginInfo:
+        return cls(**known_fields(cls, reply), raw=reply)
 
 
 def checked_name(name: str) -> str:
@@ -53,8 +47,8 @@ def checked_name(name: str) -> str:
     return name
 
 
-def read_plugin(path: str | os.PathLike[str], name: str | None = None) -> Message:
-    """The fields of a request that adds the plug-in in a file; its name is that of the file."""
+def read_plugin(path: str | os.PathLike[str], name: str | None = None) -> Plugin:
+    """The request that adds the plug-in in a file; its name is that of the file."""
     file = Path(path)
     content = _read(file)
     try:
@@ -62,11 +56,11 @@ def read_plugin(path: str | os.PathLike[str], name: str | None = None) -> Messag
     except UnicodeDecodeError as error:
         raise BadInput(f"{file}: expected Python source in UTF-8, {error}") from None
     digest = hashlib.sha256(content).hexdigest()
-    return {"name": checked_name(name or file.stem), "source": source, "sha256": digest}
+    return Plugin(name=checked_name(name or file.stem), source=source, sha256=digest)
 
 
-def sign(plugin: Message, key_file: str | os.PathLike[str]) -> Message:
-    """What `read_plugin` gave, with the author's public key and signature."""
+def sign(plugin: Plugin, key_file: str | os.PathLike[str]) -> Plugin:
+    """The request with the author's public key and signature."""
     ed25519, serialization = _cryptography()
     expected = f"{key_file}: expected an Ed25519 private key in PEM, as 'sde plugin keygen' writes"
     try:
@@ -75,12 +69,8 @@ def sign(plugin: Message, key_file: str | os.PathLike[str]) -> Message:
         raise BadInput(f"{expected}: {error}") from None
     if not isinstance(private, ed25519.Ed25519PrivateKey):
         raise BadInput(expected)
-    signature = private.sign(signed_bytes(plugin["name"], plugin["sha256"]))
-    return {
-        **plugin,
-        "key": _public(private),
-        "signature": base64.b64encode(signature).decode(),
-    }
+    signature = base64.b64encode(private.sign(signed_bytes(plugin.name, plugin.sha256)))
+    return structs.replace(plugin, key=_public(private), signature=signature.decode())
 
 
 def make_key(key_file: str | os.PathLike[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ Progress = Callable[[int, float], None]
 
 
 class Sender:
+    """The part of `Client` that sends tuples."""
+
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
@@ -38,40 +40,35 @@ class Sender:
         return sent
 
     def send_table(
-        self, table: Any, *, dataset: str, stream: str = "stream", time: str | None = None
+        self, dataset: str, table: Any, *, stream: str = "stream", time: str | None = None
     ) -> int:
         """Send a pandas DataFrame or an Arrow table, fast; each row is a tuple.
 
         `stream` and `time` name columns; every column is a field. Without `time`, a column of
         that name is meant, if there is one. Returns the number of tuples, all delivered.
         """
-        lanes = self._transport.lanes
-        frames = encode_frames(table, dataset=dataset, stream=stream, time=time, lanes=lanes)
-        sent = sum(map(self._send_parcel, frames))
+        sent = sum(map(self._send_parcel, self._frames(dataset, table, stream, time)))
         self.flush()
         return sent
 
     def send_file(
         self,
+        dataset: str,
         path: str | Path,
         *,
-        dataset: str,
         stream: str = "stream",
         time: str | None = None,
         progress: Progress = lambda tuples, share: None,
     ) -> int:
         """Send a CSV, TSV or Parquet file as `send_table` would.
 
-        `progress` is told the number of tuples sent and the share of the file they are.
+        `progress` is called with the number of tuples sent and the share of the file they are.
         """
         sent = 0
-        lanes = self._transport.lanes
         try:
             for table, share in read_tables(path):
-                for parcel in encode_frames(
-                    table, dataset=dataset, stream=stream, time=time, lanes=lanes
-                ):
-                    sent += self._send_parcel(parcel)
+                for frame in self._frames(dataset, table, stream, time):
+                    sent += self._send_parcel(frame)
                 progress(sent, share)
         except BadInput as error:
             if not sent:
@@ -84,6 +81,10 @@ class Sender:
     def flush(self) -> None:
         """Return when all tuples sent are with the broker; DeliveryFailed if some are not."""
         self._transport.flush()
+
+    def _frames(self, dataset: str, table: Any, stream: str, time: str | None) -> Iterator[Parcel]:
+        lanes = self._transport.lanes
+        return encode_frames(table, dataset=dataset, stream=stream, time=time, lanes=lanes)
 
     def _send_parcel(self, parcel: Parcel) -> int:
         self._transport.send_data(parcel.payload, lane=parcel.lane)

@@ -7,10 +7,10 @@ import base64
 
 from clients.answers import SnapshotInfo
 from clients.connection import Connection
-from clients.fields import Uid, text
-from clients.handle import ExportFormat, SynopsisHandle
+from clients.fields import text
+from clients.handle import ExportFormat, SynopsisHandle, Uid
 from clients.times import Moment, span_of
-from clients.transport import Message
+from sde import wire
 
 
 class StateRequests(abc.ABC):
@@ -37,14 +37,12 @@ class StateRequests(abc.ABC):
         `stream` names the one meant where a synopsis has a summary for each; `end` and `span`
         are those of `estimate`.
         """
-        fields: Message = {
-            "uid": text(uid),
-            "stream": stream,
-            "format": format,
-            **span_of(end, span),
-        }
+        when = span_of(end, span)
+        request = wire.Export(
+            uid=text(uid), stream=stream, format=format, end=when.end, start=when.start, to=when.to
+        )
         return self._connection.submit(
-            "export", fields, lambda reply: base64.b64decode(reply["value"])
+            request, lambda reply: base64.b64decode(reply["value"])
         ).result()
 
     def import_state(
@@ -61,39 +59,30 @@ class StateRequests(abc.ABC):
 
         `tuples` is how many the state stands for, where that should be counted.
         """
-        fields: Message = {
-            "uid": text(uid),
-            "state": base64.b64encode(state).decode(),
-            "stream": stream,
-            "mode": "replace" if replace else "merge",
-            "tuples": tuples or None,
-        }
-        self._connection.submit("import", fields, lambda reply: None).result()
+        request = wire.Import(
+            uid=text(uid),
+            state=base64.b64encode(state).decode(),
+            stream=stream,
+            mode="replace" if replace else "merge",
+            tuples=tuples,
+        )
+        self._connection.submit(request, lambda reply: None).result()
 
     def snapshot(self, uid: Uid, /, version: str | None = None) -> str:
-        """Keep a version of a synopsis outside the engine; its name, made up if none is given."""
-        fields: Message = {"uid": text(uid), "version": version}
-        return self._connection.submit(
-            "snapshot", fields, lambda reply: str(reply["value"])
-        ).result()
+        """Keep a version of a synopsis outside the engine; its name, a number if none is given."""
+        request = wire.Snapshot(uid=text(uid), version=version)
+        return self._connection.submit(request, lambda reply: str(reply["value"])).result()
 
     def restore(
         self, uid: Uid, /, version: str | None = None, *, as_uid: Uid | None = None
     ) -> SynopsisHandle:
         """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
-        fields: Message = {
-            "uid": text(uid),
-            "version": version,
-            "as": None if as_uid is None else text(as_uid),
-        }
+        new_uid = None if as_uid is None else text(as_uid)
+        request = wire.Restore(uid=text(uid), version=version, as_uid=new_uid)
         restored = self.synopsis(uid if as_uid is None else as_uid)
-        return self._connection.submit("restore", fields, lambda reply: restored).result()
+        return self._connection.submit(request, lambda reply: restored).result()
 
     def snapshots(self, uid: Uid | None = None) -> tuple[SnapshotInfo, ...]:
         """The versions that are kept, of one synopsis or of all, the oldest first."""
-
-        def read(reply: Message) -> tuple[SnapshotInfo, ...]:
-            return tuple(SnapshotInfo.of(each) for each in reply["value"])
-
-        fields: Message = {"uid": None if uid is None else text(uid)}
-        return self._connection.submit("snapshots", fields, read).result()
+        request = wire.Snapshots(uid=None if uid is None else text(uid))
+        return self._connection.fetch_list(request, SnapshotInfo.of)

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from clients.errors import BadInput
-from clients.transport import Message
 from clients.tuples import milliseconds
 from sde.wire.durations import as_text
 
@@ -22,33 +21,40 @@ class Interval(NamedTuple):
     end: int
 
 
-def duration(given: Duration | None) -> str | None:
-    """`"5m"` stays as it is; the engine says what is wrong with one that is none.
+class SpanFields(NamedTuple):
+    """The fields of a request that say which part of a windowed synopsis is meant."""
+
+    end: int | str | None = None
+    start: int | str | None = None
+    to: int | str | None = None
+
+
+def duration(value: Duration | None) -> str | None:
+    """`"5m"` stays as it is; the engine says what is wrong with a text that is no duration.
 
     >>> duration(timedelta(minutes=5)), duration("90s")
     ('5m', '90s')
     """
-    return as_text(given // timedelta(milliseconds=1)) if isinstance(given, timedelta) else given
+    return as_text(value // timedelta(milliseconds=1)) if isinstance(value, timedelta) else value
 
 
-def moment(given: Moment) -> int | str:
-    return given if isinstance(given, str) else milliseconds(given)
+def moment(value: Moment) -> int | str:
+    return value if isinstance(value, str) else milliseconds(value)
 
 
-def window_of(given: Mapping[str, Any]) -> Message:
+def window_of(window: Mapping[str, Any]) -> dict[str, Any]:
     """The window with durations as text."""
     return {
         name: duration(value) if isinstance(value, timedelta) else value
-        for name, value in given.items()
+        for name, value in window.items()
     }
 
 
-def span_of(end: Moment | None, span: tuple[Moment, Moment] | None) -> Message:
-    """The fields of a request that say which part of a windowed synopsis is meant."""
+def span_of(end: Moment | None, span: tuple[Moment, Moment] | None) -> SpanFields:
     if end is not None and span is not None:
         raise BadInput(f"end={end!r}, span={span!r}: expected one of the two")
     if span is not None:
         if isinstance(span, str) or len(span) != 2:
             raise BadInput(f"span={span!r}: expected a pair of times, (from, to)")
-        return {"from": moment(span[0]), "to": moment(span[1])}
-    return {"end": moment(end)} if end is not None else {}
+        return SpanFields(start=moment(span[0]), to=moment(span[1]))
+    return SpanFields(end=moment(end)) if end is not None else SpanFields()

@@ -7,7 +7,7 @@ import time
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from clients.errors import Unreachable
-from clients.kafka_config import Settings, consumer_config
+from clients.kafka_config import KafkaSettings, consumer_config
 
 SECONDS_TO_CONNECT = 10.0
 SECONDS_TO_LOOK_AGAIN = 1.0  # short: answers wait meanwhile, if the broker does not reply
@@ -17,7 +17,9 @@ SECONDS_BETWEEN_LOOKS_FOR_PARTITIONS = 30.0
 class TopicReader:
     """From the topic's end as it is now, or from its beginning; partitions added later too."""
 
-    def __init__(self, settings: Settings, topic: str, *, from_beginning: bool = False) -> None:
+    def __init__(
+        self, settings: KafkaSettings, topic: str, *, from_beginning: bool = False
+    ) -> None:
         self.trouble = ""
         self._topic = topic
         self._servers = settings.get("bootstrap.servers")

@@ -27,15 +27,15 @@ def main() -> int:
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Engine(settings, say) as engine:
-            wanted = _Wanted()
-            while wanted.running:
-                engine.tend()
+        with Engine(settings, report) as engine:
+            stop_signal = _StopSignal()
+            while not stop_signal.received:
+                engine.supervise()
                 time.sleep(0.2)
-            say("finishing the running batch")
-        say("stopped")
+            report("finishing the running batch")
+        report("stopped")
     except KeyboardInterrupt:
-        say("stopped before it was ready")
+        report("stopped before it was ready")
         return 1
     except StartupError as error:
         print(f"sde serve: {error}", file=sys.stderr)
@@ -43,16 +43,19 @@ def main() -> int:
     return 0
 
 
-class _Wanted:
-    """Whether the engine is to run. Made when Spark, which has a handler of its own, is up."""
+class _StopSignal:
+    """Handles SIGINT and SIGTERM once the engine runs: `received` tells whether one came.
+
+    Made when Spark is up, because Spark sets a handler of its own for SIGINT.
+    """
 
     def __init__(self) -> None:
-        self.running = True
+        self.received = False
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self.stop)
+            signal.signal(number, self._receive)
 
-    def stop(self, number: int, frame: FrameType | None) -> None:
-        self.running = False
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self.received = True
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,17 +63,17 @@ def _parser() -> argparse.ArgumentParser:
         "sde serve", description="Run a Synopses Data Engine until Ctrl-C or SIGTERM."
     )
     parser.add_argument("--config", type=Path, help="TOML file with these settings")
-    for one in fields(Settings):
-        flag = f"--{one.name.replace('_', '-')}"
-        text = one.metadata["help"]
-        if one.name == "kafka":
+    for setting in fields(Settings):
+        flag = f"--{setting.name.replace('_', '-')}"
+        text = setting.metadata["help"]
+        if setting.name == "kafka":
             parser.add_argument("-X", "--kafka", action="append", metavar="NAME=VALUE", help=text)
-        elif one.name not in ("topics", "limits", "peers"):
+        elif setting.name not in ("topics", "limits", "peers"):
             parser.add_argument(flag, help=text)
     return parser
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     print(f"sde: {text}", flush=True)
 
 

@@ -50,10 +50,10 @@ def _major_version(executable: Path) -> int:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise JavaError(f"{executable} does not run ({error}): {_REMEDY}.") from error
-    said = done.stderr + done.stdout
-    match = _VERSION.search(said)
+    output = done.stderr + done.stdout
+    match = _VERSION.search(output)
     if match is None:
-        first_line = said.strip().partition("\n")[0]
+        first_line = output.strip().partition("\n")[0]
         raise JavaError(f"{executable} does not tell its version ({first_line!r}): {_REMEDY}.")
     return int(match.group(1))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 from sde.federation.frames import LONGEST_SITE
 from service.kafka.config import Config
@@ -23,13 +22,19 @@ class PeerError(ValueError):
 
 @dataclass(frozen=True)
 class Peer:
-    """Where a site is, and what the two of us mark our messages with."""
+    """Where another site is, and the secret that the two sites mark their messages with."""
 
-    bootstrap_servers: str
-    secret: str = field(repr=False)
-    requests: str = "sde-requests"
-    union: str = "sde-union"
-    kafka: Config = field(default_factory=dict, repr=False)
+    bootstrap_servers: str = field(metadata={"help": "its Kafka"})
+    secret: str = field(
+        repr=False, metadata={"help": "the same text at both sites, of at least 16 characters"}
+    )
+    requests: str = field(default="sde-requests", metadata={"help": "its request topic"})
+    union: str = field(default="sde-union", metadata={"help": "its union topic"})
+    kafka: Config = field(
+        default_factory=dict,
+        repr=False,
+        metadata={"help": "librdkafka settings to reach it (TLS, SASL, ...)"},
+    )
 
     @property
     def kafka_config(self) -> Config:
@@ -39,22 +44,23 @@ class Peer:
 Peers = dict[str, Peer]
 
 
-def read_peers(given: Mapping[str, Any]) -> Peers:
-    return {name: _read(name, one) for name, one in given.items()}
+def read_peers(tables: Mapping[str, object]) -> Peers:
+    """The peers out of the tables `[peers.NAME]`; PeerError if one of them is wrong."""
+    return {name: _read_peer(name, table) for name, table in tables.items()}
 
 
-def _read(name: str, given: Any) -> Peer:
+def _read_peer(name: str, table: object) -> Peer:
     if not 0 < len(name.encode()) <= LONGEST_SITE:
         raise PeerError(f"peers.{name[:20]}: expected a name of at most {LONGEST_SITE} bytes")
-    if not isinstance(given, Mapping):
+    if not isinstance(table, Mapping):
         raise PeerError(f"peers.{name}: expected a table")
-    known = {one.name for one in fields(Peer)}
-    for unknown in given.keys() - known:
+    known = {setting.name for setting in fields(Peer)}
+    for unknown in table.keys() - known:
         raise PeerError(f"peers.{name}.{unknown}: expected only {', '.join(sorted(known))}")
     for needed in ("bootstrap_servers", "secret"):
-        if not isinstance(given.get(needed), str) or not given[needed]:
+        if not isinstance(table.get(needed), str) or not table[needed]:
             raise PeerError(f"peers.{name}.{needed}: expected a text")
-    if len(given["secret"]) < _SHORTEST_SECRET:
+    if len(table["secret"]) < _SHORTEST_SECRET:
         raise PeerError(f"peers.{name}.secret: expected at least {_SHORTEST_SECRET} characters")
-    kafka = {str(k): str(v) for k, v in dict(given.get("kafka", {})).items()}
-    return Peer(**{**given, "kafka": kafka})
+    kafka = {str(k): str(v) for k, v in dict(table.get("kafka", {})).items()}
+    return Peer(**{**table, "kafka": kafka})

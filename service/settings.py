@@ -13,7 +13,7 @@ from typing import Any
 from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
 from service.kafka.config import Config
-from service.kafka.retention import OnLost
+from service.kafka.retention import OnLost, checked_on_lost
 from service.peer_settings import PeerError, Peers, read_peers
 
 _KEY_BYTES = 32
@@ -24,22 +24,34 @@ class SettingsError(Exception):
     """A setting is unknown or has an impossible value; the message says which and what to do."""
 
 
+def _topic(default: Any, text: str) -> Any:
+    return field(default=default, metadata={"help": text})
+
+
 @dataclass(frozen=True)
 class Topics:
-    data: tuple[str, ...] = ("sde-data",)
-    requests: str = "sde-requests"
-    output: str = "sde-output"
-    dead_letters: str = "sde-dead-letters"
-    union: str = "sde-union"
-    commits: str = "sde-commits"
-    outbound: str = "sde-outbound"  # what waits to be carried to other sites
-    logging: str = ""  # of INFORE's dialect: what became of requests; "": in the output topic
-    data_partitions: int = 4  # of data topics the service creates
+    """Names of the topics; those that are missing are created."""
+
+    data: tuple[str, ...] = _topic(("sde-data",), "tuples; several topics may be read")
+    requests: str = _topic("sde-requests", "requests; one partition: its order is that of all")
+    output: str = _topic("sde-output", "replies, and answers of watches")
+    dead_letters: str = _topic("sde-dead-letters", "what could not be read, with the reason")
+    union: str = _topic("sde-union", "what the engine tells itself, and what other sites tell it")
+    commits: str = _topic("sde-commits", "marks of the batches whose replies are written")
+    outbound: str = _topic("sde-outbound", "what waits to be carried to other sites")
+    logging: str = _topic(
+        "", "of INFORE's dialect: what became of requests; left out: in the output topic"
+    )
+    data_partitions: int = _topic(4, "of data topics that the service creates")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What `sde serve` can be told. Every field is a flag, a variable and a line of TOML."""
+    """The settings of `sde serve`. Every field is a flag, a variable and a line of TOML.
+
+    Only the process that starts the engine has them; Spark's workers get what they need of them as
+    options of their stage.
+    """
 
     bootstrap_servers: str = field(
         default="", metadata={"help": "Kafka to use; without it an embedded broker is started"}
@@ -94,8 +106,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.shards < 1 or self.cores < 1:
             raise SettingsError(f"shards={self.shards}, cores={self.cores}: expected at least 1")
-        if self.on_lost not in ("stop", "continue"):
-            raise SettingsError(f"on_lost={self.on_lost!r}: expected stop or continue")
+        try:
+            checked_on_lost(self.on_lost)
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
         if self.site in self.peers:
             raise SettingsError(f"peers.{self.site}: expected other sites; site={self.site!r}")
         if not self.batch_seconds > 0:
@@ -143,31 +157,34 @@ class Settings:
 
 
 def _is_loopback(servers: str) -> bool:
-    """None are given: the embedded broker, which listens on loopback."""
+    """Also without any server: the embedded broker listens on loopback."""
     return all(s.strip().startswith(_LOOPBACK) for s in servers.split(",") if s.strip())
 
 
-def load(config: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+def load(
+    config: Path | None, flags: Mapping[str, object], environment: Mapping[str, str]
+) -> Settings:
     """The settings out of file, environment and flags, later ones winning."""
-    given: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if config is not None:
         try:
-            given = tomllib.loads(config.read_text())
+            values = tomllib.loads(config.read_text())
         except (OSError, tomllib.TOMLDecodeError) as error:
             raise SettingsError(f"{config}: {error}") from None
     known = {f.name: f for f in fields(Settings)}
     for name in known:
         variable = environment.get(f"SDE_{name.upper()}")
         if variable is not None:
-            given[name] = variable
-    given |= {name: value for name, value in flags.items() if value is not None}
-    for name in given:
+            values[name] = variable
+    values |= {name: value for name, value in flags.items() if value is not None}
+    for name in values:
         if name not in known:
             raise SettingsError(f"unknown setting {name!r}: expected one of {', '.join(known)}")
-    return replace(Settings(), **{n: _typed(n, str(known[n].type), v) for n, v in given.items()})
+    return replace(Settings(), **{n: _typed(n, str(known[n].type), v) for n, v in values.items()})
 
 
 def _typed(name: str, kind: str, value: Any) -> Any:
+    """A value of TOML, or text, as the type that the field is declared with."""
     try:
         match kind:
             case "int" | "float":
@@ -184,8 +201,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
             case "Config" if isinstance(value, Mapping):
                 return {str(k): str(v) for k, v in value.items()}
             case "tuple[str, ...]":
-                given = value.split(",") if isinstance(value, str) else value
-                return tuple(str(one).strip() for one in given if str(one).strip())
+                texts = value.split(",") if isinstance(value, str) else map(str, value)
+                return tuple(text.strip() for text in texts if text.strip())
             case "str" | "OnLost":
                 return str(value)
     except PeerError as error:

@@ -79,9 +79,9 @@ class Synopsis(abc.ABC):
             setattr(self, name, declared.check(value))
         self._prepare()
         if self.memory > LARGEST:
-            given = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+            parameters = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
             raise ParameterError(
-                "memory", self.memory, f"at most {LARGEST} bytes; {given} ask for more"
+                "memory", self.memory, f"at most {LARGEST} bytes; {parameters} ask for more"
             )
 
     def _prepare(self) -> None:

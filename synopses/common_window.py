@@ -66,14 +66,15 @@ class CommonWindow(WindowTransform):
 
         OtherWindow if some are cut to another.
         """
-        held = [part.arrays for part in parts]
-        if any(map(is_cut, held)):
-            end = _common_end(np.concatenate([_reached(arrays) for arrays in held]))
-            if any(is_cut(arrays) and (arrays["end"] != end).any() for arrays in held):
+        states = [part.arrays for part in parts]
+        if any(map(is_cut, states)):
+            end = _common_end(np.concatenate([_reached(arrays) for arrays in states]))
+            if any(is_cut(arrays) and (arrays["end"] != end).any() for arrays in states):
                 raise OtherWindow(self._span(end)["end"])
-            held = [arrays if is_cut(arrays) else self.cut(arrays, end) for arrays in held]
+            states = [arrays if is_cut(arrays) else self.cut(arrays, end) for arrays in states]
         names = [name for part in parts for name in part.names]
-        return Streams(names, {n: np.concatenate([arrays[n] for arrays in held]) for n in held[0]})
+        joined = {n: np.concatenate([arrays[n] for arrays in states]) for n in states[0]}
+        return Streams(names, joined)
 
     def common_end(self, arrays: Arrays) -> int:
         """The pane that ends the window in which streams are compared.

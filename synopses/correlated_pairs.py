@@ -148,7 +148,7 @@ def search(
     queries = points if two is one else one.points(query_order)
     out = np.empty((max(_PAIRS_AT_ONCE, len(order)), 2), np.int64)
     counts = {"candidates": 0, "found": 0}
-    kept: list[Pairs] = []
+    found: list[Pairs] = []
     first = 0
     while first < len(query_order):
         n, first = kernel.near(
@@ -165,10 +165,10 @@ def search(
         pairs = pairs.take(reaches | (pairs.lower <= -threshold) if negative else reaches)
         counts["candidates"] += len(a)
         counts["found"] += len(pairs.a)
-        kept.append(pairs)
-        if sum(len(k.a) for k in kept) > 2 * limit + _PAIRS_AT_ONCE:
-            kept = [_joined(kept).strongest(limit)]
-    return _joined(kept).strongest(limit), counts
+        found.append(pairs)
+        if sum(len(k.a) for k in found) > 2 * limit + _PAIRS_AT_ONCE:
+            found = [_joined(found).strongest(limit)]
+    return _joined(found).strongest(limit), counts
 
 
 def _grid(threshold: float, folded: bool) -> kernel.Grid:

@@ -77,7 +77,7 @@ def search(
     points, weights = bitmaps[order], weights[order]
     rows = max(1, _PAIRS_AT_ONCE // max(1, len(points)))
     out = np.empty((rows * len(points), 3), np.int64)
-    kept = np.empty((0, 3), np.int64)
+    strongest = np.empty((0, 3), np.int64)
     counts = {"compared": 0, "found": 0}
     for opposite in (False, True) if negative else (False,):
         queries = ~points if opposite else points
@@ -94,8 +94,8 @@ def search(
                 pairs[:, 2] = bits - pairs[:, 2]
                 pairs = pairs[pairs[:, 2] > most]
             counts["found"] += len(pairs)
-            kept = _strongest(np.concatenate([kept, pairs]), bits, limit)
-    return kept, counts
+            strongest = _strongest(np.concatenate([strongest, pairs]), bits, limit)
+    return strongest, counts
 
 
 def _strongest(pairs: Indices, bits: int, limit: int) -> Indices:

@@ -48,8 +48,8 @@ class Items:
         >>> len(items), items.texts[1], items.values.tolist()
         (3, 'b', [1.0, 2.0, 3.0])
         """
-        given = next(c for c in (keys, values, times, ids) if c is not None)
-        n = len(given)  # type: ignore[arg-type]
+        column = next(c for c in (keys, values, times, ids) if c is not None)
+        n = len(column)  # type: ignore[arg-type]
         texts = _texts_of([""] * n if keys is None else keys)
         return cls(
             keys=hash_texts(texts),

@@ -115,11 +115,11 @@ class KeyCounters(BankedSynopsis):
         floor = mine["floor"][0] + theirs["floor"][0]
         if joined["upper"].size > self.counters:
             floor = np.sort(joined["upper"])[-self.counters - 1]
-        kept = np.flatnonzero(joined["upper"] > floor)
+        heaviest = np.flatnonzero(joined["upper"] > floor)
         for name in _ENTRY:
-            mine[name][0, : kept.size] = joined[name][kept]
-            mine[name][0, kept.size :] = 0
-        mine["held"][0], mine["floor"][0] = kept.size, floor
+            mine[name][0, : heaviest.size] = joined[name][heaviest]
+            mine[name][0, heaviest.size :] = 0
+        mine["held"][0], mine["floor"][0] = heaviest.size, floor
         mine["total"][0] = total
         kernel.rebuild(mine["keys"], mine["index"], mine["held"], 0)
 

@@ -37,11 +37,11 @@ def shown(records: NDArray[np.uint64], max_key_bytes: int) -> list[dict[str, Any
     ]
 
 
-def records_are_sound(records: NDArray[np.uint64], held: int) -> bool:
+def records_are_sound(records: NDArray[np.uint64], count: int) -> bool:
     """Whether values are finite, lengths possible, and nothing stands behind the last record."""
-    kept = records[:held]
+    filled = records[:count]
     return bool(
-        np.isfinite(record_values(kept)).all()
-        and (kept[:, 4] < 2**31).all()
-        and not records[held:].any()
+        np.isfinite(record_values(filled)).all()
+        and (filled[:, 4] < 2**31).all()
+        and not records[count:].any()
     )

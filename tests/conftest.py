@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 from service.broker.embedded import EmbeddedBroker
 
@@ -18,28 +20,61 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
-_WITH_SPARK = ("tests/integration/", "tests/service/")
+_WITH_ENGINES = ("tests/integration/", "tests/docs/test_pages.py")
+_SHARE_AN_ENGINE = "tests/integration/shared_engine/"
+_LONGEST_FIRST = (
+    "tests/integration/test_federation.py",
+    _SHARE_AN_ENGINE,
+    "tests/integration/test_plugins.py",
+    "tests/docs/test_pages.py",
+    "tests/integration/test_faults.py",
+)
+_ENGINES_AT_ONCE = 2
 
 
-class EnginesTogether(LoadFileScheduling):
-    """A process takes whole files, and one of them all files with Spark or engines.
+class EnginesBesideUnits(LoadFileScheduling):
+    """A process takes whole files, or all files that share an engine; two of the processes those
+    with engines, as long as there are.
 
-    Two engines on few cores make each other so slow that a patient user would give up.
+    Engines mostly wait, so two files with engines and one without keep two cores busy. More
+    engines make each other so slow that a patient user would give up.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(_WITH_SPARK):
-            return "with Spark"
+        if nodeid.startswith(_SHARE_AN_ENGINE):
+            return _SHARE_AN_ENGINE
         return super()._split_scope(nodeid)
 
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        others = sum(self._runs_engines(n) for n in self.nodes if n is not node)
+        for scope in self.workqueue:
+            if others < _ENGINES_AT_ONCE or not scope.startswith(_WITH_ENGINES):
+                self.workqueue.move_to_end(scope, last=False)
+                break
+        super()._assign_work_unit(node)
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> EnginesTogether:
-    return EnginesTogether(config, log)
+    def _runs_engines(self, node: WorkerController) -> bool:
+        """Or is about to."""
+        return any(
+            scope.startswith(_WITH_ENGINES) and not all(tests.values())
+            for scope, tests in self.assigned_work[node].items()
+        )
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> EnginesBesideUnits:
+    return EnginesBesideUnits(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Engines take longest: they come first."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_WITH_SPARK))
+    """Tests with engines come first, of them those that take longest."""
+    items.sort(key=lambda item: _order(item.nodeid))
+
+
+def _order(nodeid: str) -> int:
+    if not nodeid.startswith(_WITH_ENGINES):
+        return len(_LONGEST_FIRST) + 1
+    longest = (place for place, name in enumerate(_LONGEST_FIRST) if nodeid.startswith(name))
+    return next(longest, len(_LONGEST_FIRST))
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +82,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
     """One real broker for the whole run: use topic names of your own, never stop or restart it."""
     with EmbeddedBroker(tmp_path_factory.mktemp("broker")) as running:
         yield running
+        gc.collect()  # clients in reference cycles end before their broker, else they complain
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from pure_engine import PureEngine, create
+from wire_messages import create
 
+from sde.testing import LocalEngine
 from synopses import KINDS
 
 T0 = 1_700_000_000_000
@@ -57,7 +58,7 @@ def kinds_and_scopes():
 
 
 def filled(*requests, shards=3, snapshots=None, seed=1):
-    engine = PureEngine(shards=shards, snapshots=snapshots)
+    engine = LocalEngine(shards=shards, snapshots=snapshots)
     for reply in engine.replies(requests):
         assert reply["status"] == "ok", reply
     feed(engine, rows(seed))

@@ -1,9 +1,10 @@
-"""Several pure engines that are sites of each other, with a pure forwarder between them."""
+"""Several local engines that are sites of each other, with a local forwarder between them."""
 
-from pure_engine import PureEngine
+import msgspec
 
-from sde.federation.frames import REQUEST
+from sde.federation.frames import REQUEST, Content
 from sde.federation.peers import Peers
+from sde.testing import LocalEngine
 
 T0 = 1_700_000_000_000
 SITES = ("a", "b", "c")
@@ -17,12 +18,23 @@ def peers_of(site, sites=SITES):
     return Peers(site, {s: secret(site, s) for s in sites if s != site}, own=f"only {site}")
 
 
+def engine_of(site, sites=SITES, shards=3):
+    secrets = {s: secret(site, s) for s in sites if s != site}
+    return LocalEngine(shards=shards, site=site, secrets=secrets, checkpoint=f"only {site}")
+
+
+def opened(frame, site="a"):
+    """What a frame for a site holds, with its head as the JSON object it travels as."""
+    content = peers_of(site).unseal(frame)[1]
+    return Content(msgspec.to_builtins(content.head), content.parts)
+
+
 class Sites:
     """`cut`: sites that nothing reaches and that reach nobody; what is for them waits."""
 
     def __init__(self, names=SITES, shards=(3, 2, 4)):
         counts = dict(zip(names, shards, strict=False))
-        self.engines = {n: PureEngine(shards=counts[n], peers=peers_of(n, names)) for n in names}
+        self.engines = {n: engine_of(n, names, counts[n]) for n in names}
         self.cut = set()
         self.bytes = 0  # between sites
         self.frames = []  # (from, to, frame), all that was delivered

@@ -1,9 +1,10 @@
 """An engine with watches: what is sent to it, and what they say."""
 
-from pure_engine import PureEngine, tuples
+from wire_messages import tuples
 
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
+from sde.testing import LocalEngine
 
 T0 = 1_700_000_000_000
 TOTAL = {"type": "total"}
@@ -34,7 +35,7 @@ def told(replies, name="w"):
 
 def started(*requests, shards=3, limits=None):
     """An engine that has taken these requests; the clock stands at T0."""
-    engine = PureEngine(shards=shards, limits=limits)
+    engine = LocalEngine(shards=shards, limits=limits)
     for reply in engine.replies(requests):
         assert reply["status"] == "ok", reply
     engine.settle()
@@ -48,7 +49,14 @@ def after(engine, seconds, data=()):
 
 def replayed(engine):
     """An engine in whose stores the log was done again; it goes on where the other is."""
-    again = PureEngine(shards=len(engine.stores), limits=engine.limits)
+    wiring = engine.wiring
+    again = LocalEngine(
+        shards=wiring.shards,
+        limits=wiring.limits,
+        site=wiring.site,
+        secrets=wiring.secrets,
+        checkpoint=wiring.checkpoint,
+    )
     again.batch, again.union = engine.batch, list(engine.union)
     for number, entries in enumerate(engine.entries):
         store = MemoryStore()

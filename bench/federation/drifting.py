@@ -76,7 +76,7 @@ def run(share: float | None, seconds: int, warm_up: int = 2 * WINDOW) -> Drifted
     for second in range(warm_up + seconds):
         now = START + 1000 * second
         for site, tuples in zip(sites.sites.values(), load.second(), strict=True):
-            site.run(now, tuples)
+            site.step(now, tuples)
         if second == warm_up:
             before = sites.bytes, sites.frames
             if share is not None:

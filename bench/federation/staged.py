@@ -9,88 +9,33 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-import orjson
-
-from sde.decoding import Limits, Messages
 from sde.federation.frames import REQUEST, is_frame
-from sde.federation.peers import Peers
-from sde.limits import StateLimits
-from sde.records.outgoing import Role
-from sde.stages.ingest import Ingest
-from sde.stages.maintain import Maintain, open_shard
-from sde.stages.merge import Merge
-from sde.storage.store import MemoryStore
-from sde.tuples.block import Block
+from sde.shard.shard import Shard
+from sde.testing import LocalEngine
 
 START = 1_700_000_000_000
 
 
-def messages(payloads: list[bytes], topic: str, offset: int, time: int) -> Messages:
-    lengths = np.array([len(p) for p in payloads], np.int64)
-    starts = np.cumsum(lengths + 1) - lengths - 1
-    return Messages(
-        topic=topic,
-        partition=0,
-        buffer=np.frombuffer(b"\n".join([*payloads, b""]), np.uint8),
-        starts=starts,
-        ends=starts + lengths,
-        offsets=offset + np.arange(len(payloads)),
-        timestamps=np.full(len(payloads), time, np.int64),
-    )
-
-
-class StagedSite:
-    """One site with one shard; a call of `run` is a micro-batch."""
+class StagedSite(LocalEngine):
+    """One site with one shard, which stays open from batch to batch."""
 
     def __init__(self, name: str, names: tuple[str, ...]) -> None:
         secrets = {other: "-".join(sorted((name, other))) for other in names if other != name}
-        peers = Peers(name, secrets, own=f"only {name}")
-        self._ingest = Ingest(1, Limits(), peers=peers)
-        self._merge = Merge(name, peers=peers)
-        self._shard = open_shard(0, 1, MemoryStore(), StateLimits())
-        self._batch = 0
-        self._offsets: dict[str, int] = {}
-        self.union: list[bytes] = []
+        super().__init__(shards=1, site=name, secrets=secrets, checkpoint=f"only {name}")
+        self._shard = super().shard(0)
         self.requests: list[bytes] = []
-        self.outbound: list[tuple[str, bytes]] = []
+
+    def shard(self, number: int) -> Shard:
+        return self._shard
 
     @property
     def busy(self) -> bool:
         return bool(self.union or self.requests)
 
-    def run(self, time: int, tuples: bytes = b"") -> list[dict[str, Any]]:
-        """The replies; `tuples` are lines of JSON."""
-        union, self.union = self.union, []
+    def step(self, time: int, tuples: bytes = b"") -> list[dict[str, Any]]:
+        """The replies of a batch; `tuples` are lines of JSON."""
         requests, self.requests = self.requests, []
-        arrived = [
-            *(self._ingest.on_loop(self._read("union", union, time)) if union else ()),
-            *(self._ingest.on_requests(self._read("requests", requests, time)) if requests else ()),
-        ]
-        blocks: list[Block] = []
-        if tuples:
-            blocks = self._ingest.on_data(self._read("data", [tuples], time)).blocks
-        stage = Maintain(self._shard, self._batch)
-        partials = stage.on_batch(arrived, blocks)
-        self._batch += 1
-        replies = []
-        for message in self._merge.on_partials(partials):
-            if message.role == Role.OUTBOUND:
-                self.outbound.append((message.key, message.value))
-            elif message.role == Role.LOOP:
-                self.union.append(message.value)
-            else:
-                replies.append(orjson.loads(message.value))
-        return replies
-
-    def _read(self, topic: str, payloads: list[bytes], time: int) -> Messages:
-        offset = self._offsets.get(topic, 0)
-        self._offsets[topic] = offset + len(payloads)
-        return messages(payloads, topic, offset, time)
-
-    def tick(self, time: int) -> None:
-        told = {"op": "tick", "checkpoint": "-", "time": time}
-        self.union.append(json.dumps(told).encode())
+        return self.replies(requests, [tuples] if tuples else [], time=time)
 
 
 class StagedSites:
@@ -111,7 +56,7 @@ class StagedSites:
         while any(site.busy for site in self.sites.values()):
             for name, site in self.sites.items():
                 if site.busy:
-                    replies[name] += site.run(time)
+                    replies[name] += site.step(time)
             self._forward()
         return replies
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import click
 import orjson
 
+from clients.handle import Scope
 
-def parse_values(texts: Iterable[str], options: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Values are JSON where they can be, else text; `options` are names given with dashes.
+_SCOPES: dict[str, Scope] = {"dataset": "dataset", "stream": "stream"}
+
+
+def parse_values(texts: Iterable[str], options: Collection[str] = ()) -> dict[str, Any]:
+    """Values are JSON where they can be, else text; `options` are names that need dashes.
 
     >>> parse_values(["epsilon=0.01", "key=AAPL"])
     {'epsilon': 0.01, 'key': 'AAPL'}
@@ -35,7 +39,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_question(
-    words: Sequence[str], options: tuple[str, ...]
+    words: Sequence[str], options: Collection[str]
 ) -> tuple[list[str], dict[str, Any]]:
     """UID... [NAME=VALUE]...: words with '=' belong to the question, the others are uids."""
     uids = [word for word in words if "=" not in word]
@@ -44,13 +48,13 @@ def parse_question(
     return uids, parse_values((word for word in words if "=" in word), options)
 
 
-def parse_scope(text: str) -> str | dict[str, str]:
+def parse_scope(text: str) -> Scope:
     """`dataset`, `stream`, or `stream=NAME` for one stream only."""
     word, equals, name = text.partition("=")
     if word == "stream" and equals and name:
         return {"stream": name}
-    if text in ("dataset", "stream"):
-        return text
+    if text in _SCOPES:
+        return _SCOPES[text]
     raise click.BadParameter(
         f"{text!r}: expected dataset, stream or stream=NAME", param_hint="--scope"
     )

@@ -45,16 +45,16 @@ def export(
         raise click.UsageError("expected --output FILE, or --json to print base64")
     with session.client() as client, hints_for_estimate():
         state = client.export(uid, stream=stream, format=form, end=end, span=span)
-    told = {"uid": uid, "format": form, "bytes": len(state)}
+    head = {"uid": uid, "format": form, "bytes": len(state)}
     if output is None:
-        print_json({**told, "state": base64.b64encode(state).decode()})
+        print_json({**head, "state": base64.b64encode(state).decode()})
         return
     try:
         output.write_bytes(state)
     except OSError as error:
         raise click.FileError(str(output), error.strerror) from error
     if session.as_json:
-        print_json({**told, "output": str(output)})
+        print_json({**head, "output": str(output)})
     else:
         click.echo(f"{len(state):,} bytes written to {output}")
 

@@ -18,8 +18,8 @@ def hints_for_create(kind: str) -> Iterator[None]:
         error.add_note(nearest(kind, catalogue.kinds()) + "'sde kinds' lists all kinds.")
         raise
     except BadParameter as error:
-        told = catalogue.kinds().get(kind, {"parameters": []})
-        names = [each["name"] for each in told["parameters"]]
+        declared = catalogue.kinds().get(kind, {"parameters": []})
+        names = [each["name"] for each in declared["parameters"]]
         meant = nearest(error.field.rpartition(".")[2], names)
         error.add_note(f"{meant}'sde kinds {kind}' shows its parameters.")
         raise

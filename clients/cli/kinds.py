@@ -31,34 +31,34 @@ def kinds(kind: str | None, as_json: bool) -> None:
         print_json(list(known.values()) if kind is None else known[kind])
     elif kind is None:
         rows = [
-            [name, told["doc"], _names(told["questions"]), _names(told["parameters"])]
-            for name, told in known.items()
+            [name, declared["doc"], _names(declared["questions"]), _names(declared["parameters"])]
+            for name, declared in known.items()
         ]
         print_table(["kind", "what it answers", "questions", "parameters"], rows)
     else:
         _print_kind(known[kind])
 
 
-def _names(declared: list[dict[str, Any]]) -> str:
-    return ", ".join(each["name"] for each in declared)
+def _names(parts: list[dict[str, Any]]) -> str:
+    return ", ".join(each["name"] for each in parts)
 
 
-def _print_kind(told: dict[str, Any]) -> None:
+def _print_kind(declared: dict[str, Any]) -> None:
     console = Console(highlight=False)
-    console.print(f"[bold]{told['kind']}[/bold]  {told['doc']}")
-    if told["guarantee"]:
-        console.print("\nGuarantee: " + told["guarantee"], markup=False)
-    traits = [t for t in ("mergeable", "linear", "order_free", "idempotent") if told[t]]
+    console.print(f"[bold]{declared['kind']}[/bold]  {declared['doc']}")
+    if declared["guarantee"]:
+        console.print("\nGuarantee: " + declared["guarantee"], markup=False)
+    traits = [t for t in ("mergeable", "linear", "order_free", "idempotent") if declared[t]]
     console.print("Traits: " + (", ".join(traits) or "none"), markup=False)
     console.print("\n[bold]Parameters[/bold] (sde create ... NAME=VALUE)")
     print_table(
         ["name", "expected", "default", "meaning"],
-        [[p["name"], _expected(p), _default(p), p["doc"]] for p in told["parameters"]],
+        [[p["name"], _expected(p), _default(p), p["doc"]] for p in declared["parameters"]],
     )
     console.print("[bold]Questions[/bold] (sde estimate UID --ask QUESTION NAME=VALUE)")
     print_table(
         ["question", "arguments", "meaning"],
-        [[q["name"], _arguments(q), q["doc"]] for q in told["questions"]],
+        [[q["name"], _arguments(q), q["doc"]] for q in declared["questions"]],
     )
 
 

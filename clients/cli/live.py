@@ -80,6 +80,7 @@ def line(uid: str, answer: Answer) -> str:
     row = _row(uid, answer)
     words = [uid, f"#{row['number']}"]
     words.append(f"{row['from']} .. {row['to']}" if answer.window else row["time"])
+    words += [row[name] for name in ("key", "stream") if name in row]
     words.append(row["value"])
     if "lower" in row or "upper" in row:
         words.append(f"[{row.get('lower', '')} .. {row.get('upper', '')}]")
@@ -97,6 +98,8 @@ def _row(uid: str, answer: Answer) -> Row:
         "uid": uid,
         "number": answer.number,
         **when,
+        "key": answer.key,
+        "stream": answer.stream,
         "value": answer.value,
         "lower": answer.lower,
         "upper": answer.upper,

@@ -35,14 +35,14 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ClientError as error:
-            click.echo(_told(error, bool(ctx.meta.get(AS_JSON))), err=True)
+            click.echo(_error_text(error, bool(ctx.meta.get(AS_JSON))), err=True)
             sys.exit(EXIT_TIMEOUT if isinstance(error, AnswerTimeout) else EXIT_ERROR)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # as they are used, not by the alphabet
 
 
-def _told(error: ClientError, as_json: bool) -> str:
+def _error_text(error: ClientError, as_json: bool) -> str:
     notes = list(getattr(error, "__notes__", []))
     if as_json:
         code = error.code if isinstance(error, Refused) else type(error).__name__

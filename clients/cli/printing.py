@@ -89,9 +89,9 @@ def print_answer(answer: Answer) -> None:
     if isinstance(answer.value, list):
         del known["value"]
         print_list(answer.value)
-    given = {name: value for name, value in known.items() if value is not None}
-    if given:
-        print_table(list(given), [list(given.values())])
+    present = {name: value for name, value in known.items() if value is not None}
+    if present:
+        print_table(list(present), [list(present.values())])
 
 
 def print_list(items: list[Any]) -> None:

@@ -1,23 +1,47 @@
-"""The options that say which question is meant, and about which part of a synopsis."""
+"""The words and options that say which question is meant, and about which part of a synopsis."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import click
+from msgspec import structs
 
+from clients.cli.arguments import parse_question
+from clients.cli.sites import sites_options
+from clients.handle import Sites
 from clients.times import Moment
+from sde import wire
+from sde.wire import catalogue
 
 Command = Callable[..., None]
 
-ask_option = click.option(
-    "--ask", metavar="QUESTION", help="Which question; the kind's first if left out."
-)
 stream_option = click.option(
     "--stream", help="Which stream, where a synopsis has one summary for each."
 )
+
+
+class QuestionOptions(TypedDict):
+    """Keywords of `Client.estimate` and `Client.watch`."""
+
+    query: Mapping[str, Any]
+    stream: str | None
+    end: Moment | None
+    span: tuple[Moment, Moment] | None
+    sites: Sites | None
+    deadline: str | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the user asks, and of which synopses."""
+
+    uids: list[str]
+    ask: str | None
+    options: QuestionOptions
 
 
 def span_options(command: Command) -> Command:
@@ -38,6 +62,53 @@ def span_options(command: Command) -> Command:
         command(*args, end=None if end is None else _moment(end), span=span, **rest)
 
     return run
+
+
+def question_options(message: type[wire.Ask | wire.Watch]) -> Callable[[Command], Command]:
+    """Hand the command its `Question`; `message` declares which names have an option."""
+    names = {each.encode_name for each in structs.fields(message)}
+    taken = names - {"id", "uid", "uids", "query"}
+
+    def decorate(command: Command) -> Command:
+        @click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")
+        @click.option(
+            "--ask", metavar="QUESTION", help="Which question; the kind's first if left out."
+        )
+        @stream_option
+        @span_options
+        @sites_options
+        @functools.wraps(command)
+        def run(
+            *args: Any,
+            words: tuple[str, ...],
+            ask: str | None,
+            stream: str | None,
+            end: Moment | None,
+            span: tuple[Moment, Moment] | None,
+            sites: Sites | None,
+            deadline: str | None,
+            **rest: Any,
+        ) -> None:
+            uids, query = parse_question(words, options=taken - _arguments(ask))
+            options = QuestionOptions(
+                query=query, stream=stream, end=end, span=span, sites=sites, deadline=deadline
+            )
+            command(*args, question=Question(uids, ask, options), **rest)
+
+        return run
+
+    return decorate
+
+
+def _arguments(ask: str | None) -> set[str]:
+    """Names of arguments that a question has, whichever kind is asked: `threshold` of pairs."""
+    asked = [
+        each
+        for kind in catalogue.kinds().values()
+        for at, each in enumerate(kind["questions"])
+        if (at == 0 if ask is None else each["name"] == ask)
+    ]
+    return {argument["name"] for each in asked for argument in each["arguments"]}
 
 
 def _moment(text: str) -> Moment:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec import structs
 
-from clients.cli.arguments import parse_question, parse_scope, parse_values
+from clients.cli.arguments import parse_scope, parse_values
 from clients.cli.hints import hints_for_create, hints_for_estimate
 from clients.cli.printing import (
     print_answer,
@@ -14,18 +15,15 @@ from clients.cli.printing import (
     print_json,
     print_object,
 )
-from clients.cli.question_options import ask_option, span_options, stream_option
+from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
 from clients.cli.sites import sites_options, tell_missing
 from clients.cli.window_options import window_options
-from clients.fields import Sites
-from clients.times import Moment
+from clients.handle import Sites
+from sde import wire
 from sde.wire import catalogue
 
-_OPTIONS = (
-    *("dataset", "uid", "key", "value", "scope", "window", "ttl", "idle", "reuse"),
-    *("sites", "deadline"),
-)
+_OPTIONS = {each.encode_name for each in structs.fields(wire.Create)} - {"id", "kind", "params"}
 
 
 class ListsKinds(click.Command):
@@ -33,7 +31,9 @@ class ListsKinds(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Kinds (parameters and questions: sde kinds KIND)"):
-            formatter.write_dl([(kind, told["doc"]) for kind, told in catalogue.kinds().items()])
+            formatter.write_dl(
+                [(kind, declared["doc"]) for kind, declared in catalogue.kinds().items()]
+            )
 
 
 @click.command(cls=ListsKinds)
@@ -70,6 +70,7 @@ def create(
     value: tuple[str, ...],
     scope: str,
     window: dict[str, Any] | None,
+    time: str | None,
     ttl: str | None,
     idle: str | None,
     reuse: bool,
@@ -82,9 +83,9 @@ def create(
     sde create count_min --dataset Forex --uid trades --key StockID epsilon=0.01
     sde create hyperloglog --dataset Forex --key trader --window 5m --slide 10s --lateness 30s
     """
-    told = catalogue.kinds().get(kind, {"parameters": []})
-    own = {each["name"] for each in told["parameters"]}  # such as the `window` of dft
-    parsed = parse_values(params, options=tuple(name for name in _OPTIONS if name not in own))
+    declared = catalogue.kinds().get(kind, {"parameters": []})
+    own = {each["name"] for each in declared["parameters"]}  # such as the `window` of dft
+    parsed = parse_values(params, options=_OPTIONS - own)
     if window is not None and "window" in parsed:
         raise click.UsageError("--window: expected without the parameter window=... of this kind")
     window = parsed.pop("window", window)
@@ -97,6 +98,7 @@ def create(
             value=value[0] if len(value) == 1 else value or None,
             scope=parse_scope(scope),
             window=window,
+            time=time,
             ttl=ttl,
             idle=idle,
             reuse=reuse,
@@ -111,22 +113,9 @@ def create(
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")
-@ask_option
-@stream_option
-@span_options
-@sites_options
+@question_options(wire.Ask)
 @connected
-def estimate(
-    session: Session,
-    words: tuple[str, ...],
-    ask: str | None,
-    stream: str | None,
-    end: Moment | None,
-    span: tuple[Moment, Moment] | None,
-    sites: Sites | None,
-    deadline: str | None,
-) -> None:
+def estimate(session: Session, question: Question) -> None:
     """Ask a synopsis, or several. Words with '=' belong to the question, the others are uids.
 
     \b
@@ -135,19 +124,8 @@ def estimate(
     sde estimate last-minutes --end 2024-01-01T12:05:00Z
     sde estimate trades key=AAPL --sites '*'
     """
-    taken = ("stream", "end", "from", "to", "span", "sites", "deadline")
-    uids, query = parse_question(words, options=taken)
     with session.client() as client, hints_for_estimate():
-        answer = client.estimate(
-            uids,
-            ask,
-            stream=stream,
-            end=end,
-            span=span,
-            sites=sites,
-            deadline=deadline,
-            **query,
-        )
+        answer = client.estimate(question.uids, question.ask, **question.options)
     if session.as_json:
         print_json(answer.raw)
     else:

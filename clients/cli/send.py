@@ -59,9 +59,7 @@ def send(
             def progress(tuples: int, share: float, bar=bar) -> None:  # type: ignore
                 bars.update(bar, completed=share, tuples=tuples)
 
-            total += client.send_file(
-                file, dataset=dataset, stream=stream, time=time, progress=progress
-            )
+            total += client.send_file(dataset, file, stream=stream, time=time, progress=progress)
     seconds = clock.monotonic() - started
     if session.as_json:
         print_json({"tuples": total, "seconds": round(seconds, 3)})

@@ -38,13 +38,13 @@ class Session:
     as_json: bool
 
     def client(self) -> Client:
-        given = click.get_current_context().obj  # a test's transport
-        if given is not None:
-            return Client(given, timeout=self.timeout)
+        transport = click.get_current_context().obj  # a test's transport
+        if transport is not None:
+            return Client(transport, timeout=self.timeout)
         settings, topics = self.kafka()
         servers = settings.pop(SERVERS)
-        transport = KafkaTransport(servers, topics=topics, settings=settings)
-        return Client(transport, timeout=self.timeout)
+        kafka = KafkaTransport(servers, topics=topics, settings=settings)
+        return Client(kafka, timeout=self.timeout)
 
     def kafka(self) -> tuple[dict[str, Any], Topics]:
         """Settings for librdkafka, `bootstrap.servers` among them, and the topics."""

@@ -20,11 +20,11 @@ def snapshot(session: Session, uid: str, version: str | None) -> None:
     sde snapshot trades --version before-the-split
     """
     with session.client() as client, hints_for_estimate():
-        kept = client.snapshot(uid, version)
+        taken = client.snapshot(uid, version)
     if session.as_json:
-        print_json({"uid": uid, "version": kept})
+        print_json({"uid": uid, "version": taken})
     else:
-        click.echo(kept)
+        click.echo(taken)
 
 
 @click.command()

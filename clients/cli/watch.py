@@ -6,92 +6,88 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import get_args
 
 import click
 
 from clients.answers import Answer
-from clients.cli.arguments import parse_question, parse_value
+from clients.cli.arguments import parse_value
 from clients.cli.hints import hints_for_estimate
 from clients.cli.live import shown_live
 from clients.cli.printing import print_json
-from clients.cli.question_options import ask_option, stream_option
+from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
-from clients.cli.sites import sites_options
 from clients.errors import Refused
-from clients.fields import Sites
+from clients.handle import Each, Occasion
 from clients.pending import Pending
 from clients.watch import Watch
+from sde import wire
 
 _SECONDS_A_POLL = 0.05
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")
-@ask_option
-@stream_option
+@question_options(wire.Watch)
 @click.option("--every", metavar="DURATION", help="Answer this often.")
 @click.option(
     "--on",
-    type=click.Choice(["change", "close"]),
+    type=click.Choice(get_args(Occasion)),
     help="Answer when the value has changed, or when a window closes.",
 )
 @click.option("--threshold", metavar="NUMBER|SHARE%", help="How large a change must be.")
 @click.option("--when", metavar="CONDITION", help="Answer when this becomes true or false.")
-@sites_options
+@click.option(
+    "--each",
+    type=click.Choice(get_args(Each)),
+    help="With --on change: answer for each key, or stream, that had tuples.",
+)
 @click.option("--drift", type=float, help="With --sites: how far off the value may be.")
 @click.option("--count", type=click.IntRange(min=1), help="End after this many answers.")
 @connected
 def watch(
     session: Session,
-    words: tuple[str, ...],
-    ask: str | None,
-    stream: str | None,
+    question: Question,
     every: str | None,
-    on: str | None,
+    on: Occasion | None,
     threshold: str | None,
     when: str | None,
+    each: Each | None,
     drift: float | None,
     count: int | None,
-    sites: Sites | None,
-    deadline: str | None,
 ) -> None:
     """Ask again and again, until Ctrl-C. Of several synopses each is watched by itself.
 
     \b
     sde watch trades key=ann --every 1s
     sde watch traders orders --on change --threshold 5%
+    sde watch trades --on change --each key
     sde watch last-minutes --on close --json
     sde watch trades key=ann --when '>= 1000' --count 1
     sde watch trades --ask total --every 1s --sites '*' --drift 500
     """
-    taken = ("stream", "every", "on", "by", "when", "timeout", "sites", "deadline", "drift")
-    uids, query = parse_question(words, options=taken)
     if every is None and on is None and when is None:
         raise click.UsageError("expected --every DURATION, --on change, --on close or --when ...")
-    by = None if threshold is None else parse_value(threshold)
     with session.client() as client, hints_for_estimate(), ExitStack() as running:
         pending = {
             uid: client.submit_watch(
                 uid,
-                ask,
+                question.ask,
                 every=every,
                 on=on,
-                by=by,
+                threshold=None if threshold is None else parse_value(threshold),
                 when=when,
-                stream=stream,
-                sites=sites,
-                deadline=deadline,
+                each=each,
                 drift=drift,
-                **query,
+                **question.options,
             )
-            for uid in dict.fromkeys(uids)
+            for uid in dict.fromkeys(question.uids)
         }
         watches = _begun(pending, running)
         with suppress(KeyboardInterrupt):  # the way to end it
             _show(session, watches, _answers(watches, count))
-        for uid, each in watches.items():
-            if each.ended:
-                click.echo(f"{uid}: the watch ended: {each.ended}", err=True)
+        for uid, one in watches.items():
+            if one.ended:
+                click.echo(f"{uid}: the watch ended: {one.ended}", err=True)
 
 
 def _begun(pending: dict[str, Pending[Watch]], running: ExitStack) -> dict[str, Watch]:

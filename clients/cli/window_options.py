@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import click
 
+from sde.wire.windows import WindowMessage
+
 Command = Callable[..., None]
+_FORMATS = get_args(get_type_hints(WindowMessage)["format"])
 
 
 def window_options(command: Command) -> Command:
-    """Hand the command its `window`, as it is on the wire."""
+    """Hand the command its `window`, as it is on the wire, and its `time`."""
 
     @click.option(
         "--window",
@@ -30,38 +33,54 @@ def window_options(command: Command) -> Command:
     @click.option(
         "--time",
         metavar="FIELD|arrival",
-        help="The field that tells a tuple's time.  [default: the tuple's own time]",
+        help="The field that tells a tuple's time, for windows by time or, without one, for kinds"
+        " that read times.  [default: the tuple's own time]",
     )
+    @click.option("--format", type=click.Choice(_FORMATS), help="Of the field that tells the time.")
     @click.option("--lateness", metavar="DURATION", help="How late a tuple may come to count.")
+    @click.option(
+        "--skew", metavar="DURATION", help="How far a tuple's time may be ahead (1h if left out)."
+    )
     @click.option("--keep", metavar="SIZE", help="How long a closed window can be asked for.")
     @functools.wraps(command)
     def run(
         *args: Any,
         size: str | None,
-        slide: str | None,
         gap: str | None,
         time: str | None,
-        lateness: str | None,
         keep: str | None,
+        slide: str | None,
+        format: str | None,
+        lateness: str | None,
+        skew: str | None,
         **rest: Any,
     ) -> None:
         if gap and (size or slide):
             raise click.UsageError("--session-gap: expected without --window and --slide")
-        if not (size or gap) and (slide or time or lateness or keep):
+        if not (size or gap) and (slide or format or lateness or skew or keep):
             raise click.UsageError(
-                "--slide, --time, --lateness, --keep: expected with --window or --session-gap"
+                "--slide, --format, --lateness, --skew, --keep: expected with --window or"
+                " --session-gap"
             )
-        given = {
+        by_time = gap is not None or isinstance(_length(size), str)
+        fields = {
             "type": "session" if gap else "sliding" if slide else "tumbling",
             "size": _length(size),
             "slide": _length(slide),
             "gap": gap,
-            "time": time,
+            "time": time if by_time else None,
+            "format": format,
             "lateness": lateness,
+            "skew": skew,
             "keep": _length(keep),
         }
-        window = {name: value for name, value in given.items() if value is not None}
-        command(*args, window=window if size or gap else None, **rest)
+        window = {name: value for name, value in fields.items() if value is not None}
+        command(
+            *args,
+            window=window if size or gap else None,
+            time=None if by_time else time,
+            **rest,
+        )
 
     return run
 

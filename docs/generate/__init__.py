@@ -1,1 +1,1 @@
-"""Writes the generated pages of docs/ and the catalogue of kinds that clients read."""
+"""Writes the generated pages of docs/ and the catalogue of kinds: `python -m docs.generate`."""

@@ -1,71 +1,69 @@
-"""The README's table of kinds, made from their declarations.
+"""The short table of kinds in README.md, between `<!-- kinds -->` and `<!-- /kinds -->`.
 
-`python -m docs.generate.kinds_table` prints it; with `--write` it takes its place in README.md,
-between `<!-- kinds -->` and `<!-- /kinds -->`. A test compares all but the speeds,
-which are those of the last `python -m bench.kernels`.
+A README has few words, so kinds that answer the same question share a row here. The page of kinds
+has one section for each, with its own words.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from synopses import KINDS, Synopsis
-from synopses.parameters import Parameter
+from docs.generate import markdown
 
-ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
-SPEEDS = ROOT / "bench" / "results" / "kernels.json"
+README = Path(__file__).parents[2] / "README.md"
 START, END = "<!-- kinds -->", "<!-- /kinds -->"
-HEADER = (
-    *("kind", "answers", "parameters", "guarantee", "memory"),
-    *("million updates/s: one, in a bank", "traits"),
+_PAGE = "docs/reference/kinds.md"
+
+
+class Row(NamedTuple):
+    question: str
+    kinds: tuple[str, ...]
+    guarantee: str
+
+
+ROWS = (
+    Row(
+        "How often does a key occur?",
+        ("count_min", "count_min_conservative"),
+        "never too low; at most ε·total too high, with probability 1−δ",
+    ),
+    Row(
+        "Which keys are frequent?",
+        ("frequent_items", "lossy_counting", "sticky_sampling", "top_k"),
+        "error at most ε·total",
+    ),
+    Row("How large is a join?", ("ams",), "error at most ε·norms, with probability 1−δ"),
+    Row(
+        "How many distinct keys?",
+        ("hyperloglog", "theta", "fm"),
+        "bounds hold with probability 0.99",
+    ),
+    Row("Did a key occur?", ("bloom",), "“no” is certain; a wrong “yes” has probability fpp"),
+    Row(
+        "How are values distributed?",
+        ("quantiles", "log_histogram", "histogram"),
+        "error of rank, value or bucket bounded",
+    ),
+    Row("What are mean, variance, extremes?", ("moments",), "exact"),
+    Row("What do typical records look like?", ("sample", "chain_sample"), "uniform samples"),
+    Row("Where do points cluster?", ("coreset",), "cost of any centres bounded"),
+    Row(
+        "Which streams move together?",
+        ("dft", "lsh"),
+        "dft misses no pair, lsh at most 1−recall",
+    ),
+    Row("Where did a ship turn?", ("trajectory",), "omitted positions within limits"),
 )
-SPEED = 5  # the column that a test cannot compare
-MINOR = {"decimals", "max_key_bytes", "seed"}  # parameters that few will change
 
 
-def table(speeds: Mapping[tuple[str, str], float]) -> str:
-    """Markdown; `speeds` are updates a second by kind and setting ("one", "bank")."""
-    rows = [HEADER, ["---"] * len(HEADER)]
-    rows += [row(cls, speeds) for _, cls in sorted(KINDS.items())]
-    # A bar in a formula would end the table's cell.
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in rows]
-    return "\n".join(lines)
-
-
-def row(cls: type[Synopsis], speeds: Mapping[tuple[str, str], float]) -> list[str]:
-    measured = [speeds.get((cls.kind, setting)) for setting in ("one", "bank")]
-    traits = {"merges": cls.mergeable, "any order": cls.order_free}
-    return [
-        f"`{cls.kind}`",
-        ", ".join(cls.questions),
-        ", ".join(_shown(p) for name, p in cls.parameters.items() if name not in MINOR),
-        cls.guarantee,
-        _bytes(cls().memory),
-        ", ".join("–" if speed is None else f"{speed / 1e6:.3g}" for speed in measured),
-        ", ".join(name for name, has in traits.items() if has),
+def table() -> str:
+    """The table as Markdown."""
+    rows = [
+        [row.question, ", ".join(f"[`{k}`]({_PAGE}#{k})" for k in row.kinds), row.guarantee]
+        for row in ROWS
     ]
-
-
-def _shown(parameter: Parameter) -> str:
-    default = parameter.default
-    value = f"{default:g}" if isinstance(default, float) else str(default).lower()
-    return f"{parameter.name}={value}" + (f" {parameter.unit}" if parameter.unit else "")
-
-
-def _bytes(count: int) -> str:
-    return f"{count / 1000:.3g} kB"
-
-
-def speeds() -> dict[tuple[str, str], float]:
-    """Updates a second from raw columns, as last measured; none if that never was."""
-    if not SPEEDS.exists():
-        return {}
-    results = json.loads(SPEEDS.read_text())["results"]
-    return {(r["kind"], r["setting"]): r["speeds"]["from texts"] for r in results}
+    return markdown.table(["question", "kinds", "guarantee"], rows)
 
 
 def replaced(readme: str, made: str) -> str:
@@ -73,12 +71,3 @@ def replaced(readme: str, made: str) -> str:
     before, _, rest = readme.partition(START)
     _, _, after = rest.partition(END)
     return f"{before}{START}\n{made}\n{END}{after}"
-
-
-if __name__ == "__main__":
-    made = table(speeds())
-    if "--write" in sys.argv[1:]:
-        README.write_text(replaced(README.read_text(encoding="utf-8"), made), encoding="utf-8")
-        print(f"{README}: {len(KINDS)} kinds")
-    else:
-        print(made)

@@ -18,7 +18,11 @@ _SLOT_BYTES = 8 + 8 + 8 + 4  # that a bank keeps of a slot beside the synopsis
 
 
 class Bank(abc.ABC):
-    """Slots are taken and given back; a freed slot is empty again and is taken first."""
+    """Slots are taken and given back; a freed slot is empty again and is taken first.
+
+    Layers call it; `tuples`, `skipped` and `stamps` have a row for each slot and are read by
+    others, but only the bank writes to them. Arrays may be longer than `used`.
+    """
 
     def __init__(self, store: Store, name: str, template: Synopsis) -> None:
         self.template = template
@@ -47,9 +51,11 @@ class Bank(abc.ABC):
 
     @property
     def live(self) -> int:
+        """Slots in use now."""
         return int(self._counts[_USED] - self._counts[_FREED])
 
     def allocate(self, count: int) -> NDArray[np.int32]:
+        """Take slots, all empty. Arrays of the bank that were read before may be outdated."""
         again = min(count, int(self._counts[_FREED]))
         self._counts[_FREED] -= again
         left = int(self._counts[_FREED])
@@ -62,10 +68,12 @@ class Bank(abc.ABC):
         return slots
 
     def _stamp(self, slots: NDArray[np.int32]) -> None:
+        """Say that the slots hold something else now: `sde.banks.pane_sums` compares stamps."""
         self._counts[_STAMP] += 1
         self.stamps[slots] = self._counts[_STAMP]
 
     def free(self, slots: NDArray[np.int32]) -> None:
+        """Empty the slots and give them back; each may stand there once."""
         self.tuples[slots] = 0
         self.skipped[slots] = 0
         self._clear(slots)
@@ -90,15 +98,11 @@ class Bank(abc.ABC):
 
     @abc.abstractmethod
     def at(self, slot: int) -> Synopsis:
-        """The synopsis in a slot, to be asked or copied."""
+        """The synopsis in a slot, to be asked or copied; not to be changed."""
 
     @abc.abstractmethod
     def bytes_of(self, slots: NDArray[np.int32]) -> int:
-        """What the synopses in these slots take."""
-
-    @abc.abstractmethod
-    def bytes_held(self) -> int:
-        """What all live slots take."""
+        """The memory that the synopses in these slots take, as users are told."""
 
     def absorb(self, slot: int, synopsis: Synopsis, tuples: int, skipped: int) -> None:
         """Merge a synopsis into a slot; an empty slot takes it as it is."""
@@ -157,12 +161,12 @@ class ArrayBank(Bank):
     def bytes_of(self, slots: NDArray[np.int32]) -> int:
         return len(slots) * (self.template.memory + _SLOT_BYTES)
 
-    def bytes_held(self) -> int:
-        return self.live * (self.template.memory + _SLOT_BYTES)
-
 
 class ObjectBank(Bank):
-    """Kinds of variable size: each slot is an object, kept in the store as its bytes."""
+    """Kinds of variable size: each slot is an object, kept in the store as its bytes.
+
+    Objects are read when first needed and written back by `save`, at the end of a batch.
+    """
 
     def remap(self) -> None:
         self._objects: dict[int, Synopsis] = {}
@@ -211,9 +215,6 @@ class ObjectBank(Bank):
         self.save()
         return int(self._sizes[slots].sum())
 
-    def bytes_held(self) -> int:
-        return int(self._sizes[: self.used].sum())  # as of the last save
-
     def save(self) -> None:
         for slot in sorted(self._changed):
             data = self._objects[slot].to_bytes()
@@ -234,6 +235,16 @@ class RemoteBank(ObjectBank):
 
 
 def open_bank(store: Store, name: str, template: Synopsis) -> Bank:
+    """The bank `name` of a store, new or as it was left; the form follows from the kind.
+
+    >>> from sde.storage.store import MemoryStore
+    >>> from synopses import CountMin
+    >>> bank = open_bank(MemoryStore(), "b", CountMin(epsilon=0.1))
+    >>> slots = bank.allocate(2)
+    >>> bank.add(slots[[0, 1, 1]], Items.of(["x", "x", "y"]))
+    >>> bank.at(1).estimate({"key": "x"}).value, bank.tuples[slots].tolist()
+    (1.0, [1, 2])
+    """
     if isinstance(template, BankedSynopsis):
         return ArrayBank(store, name, template)
     form = RemoteBank if isinstance(template, RemoteSynopsis) else ObjectBank

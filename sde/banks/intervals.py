@@ -1,5 +1,8 @@
-"""Which part of its history a question about a windowed synopsis is about. Lengths are those of
-the window: milliseconds, or tuples."""
+"""Which part of its history a question about a windowed synopsis is about.
+
+Plain arithmetic for the layers with panes. Lengths are those of the window: milliseconds, or
+tuples.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,11 @@ def asked(window: Window, span: Span) -> Interval:
 
 
 def horizon(window: Window, watermark: int) -> int:
-    """What ended at or before this is not kept."""
+    """What ended at or before this is not kept.
+
+    >>> horizon(Window("tumbling", size=10, slide=10, keep=30, lateness=5), watermark=100)
+    55
+    """
     return watermark - window.lateness - window.keep - window.size
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sde.banks.bank import Bank
 from sde.banks.selection import Selection
 from sde.banks.slot_table import SlotTable
-from sde.banks.stream_names import Names
+from sde.banks.stream_names import StreamNames
 from sde.storage.store import Store
 from sde.wire import DATASET_SCOPE, Definition
 from synopses import Items, Synopsis, Texts
@@ -37,6 +37,7 @@ class Reach(enum.StrEnum):
 
     @classmethod
     def of(cls, definition: Definition) -> Reach:
+        """The reach that a definition's scope asks for."""
         if definition.scope == DATASET_SCOPE:
             return cls.WHOLE
         return cls.EACH if definition.stream is None else cls.NAMED
@@ -54,7 +55,12 @@ class Kept:
 
 
 class Layer:
-    """Without a window: each stream has one slot."""
+    """Without a window: each stream has one slot.
+
+    A shard makes a layer for the first synopsis that needs it, calls `add` for each block of the
+    data set, and asks it for the synopses of its streams. Streams are named by the first word of
+    their name's hash; a layer of a whole data set has the one stream `WHOLE_STREAM`.
+    """
 
     def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
         self.bank, self.name = bank, name
@@ -63,7 +69,7 @@ class Layer:
         self.window, self.idle = definition.window, definition.idle
         self._store = store
         self.table = SlotTable(store, f"{name}.table")
-        self.names = Names(store, f"{name}.names")
+        self.names = StreamNames(store, f"{name}.names")
         self._map()
 
     def _array(self, name: str, rows: int, dtype: Any = np.int64) -> NDArray[Any]:
@@ -82,11 +88,12 @@ class Layer:
 
     @property
     def reads_times(self) -> bool:
+        """Whether ingest must keep the times of tuples."""
         return self.window is not None or "times" in type(self.bank.template).reads
 
     @property
     def fields(self) -> set[str]:
-        """The fields of tuples that are read."""
+        """The fields of tuples that ingest must keep."""
         return {field for field in (self.key, *self.values, self.time) if field}
 
     # -- data -----------------------------------------------------------------------------------
@@ -109,10 +116,10 @@ class Layer:
     def _add(self, selection: Selection, slots: NDArray[np.int32]) -> None:
         """Add each tuple to its slot, if it has one and all fields that are read."""
         items, usable = self._items(selection, slots)
-        wanted = slots >= 0
+        has_slot = slots >= 0
         if self.idle is not None:
-            self._quiet_since[slots[wanted]] = 0
-        added = wanted if usable is None else wanted & usable
+            self._quiet_since[slots[has_slot]] = 0
+        added = has_slot if usable is None else has_slot & usable
         if added.all():
             self.bank.add(slots, items)
             return
@@ -120,11 +127,12 @@ class Layer:
         if len(rows):
             self.bank.add(slots[rows], items.take(rows))
         if usable is not None:
-            self.bank.skip(slots[wanted & ~usable])
+            self.bank.skip(slots[has_slot & ~usable])
 
     def _items(
         self, selection: Selection, slots: NDArray[np.int32]
     ) -> tuple[Items, NDArray[np.bool_] | None]:
+        """The items of a block, and which tuples have all that is read (None: every one)."""
         reads = type(self.bank.template).reads
         return selection.items(self.key, self.values, self.time, reads)
 
@@ -159,6 +167,7 @@ class Layer:
         return slots
 
     def _free(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+        """Give slots back; `hashes` are their keys in the table."""
         if len(slots):
             self.bank.free(slots)
             self.names.forget(slots)
@@ -213,6 +222,7 @@ class Layer:
         return (self.bank.at(slots[0]), int(self.bank.tuples[slots[0]])) if len(slots) else None
 
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
+        """What `list` and `describe` say of a stream, or of the whole layer."""
         slots = self.slots(stream)
         return {
             "tuples": int(self.bank.tuples[slots].sum()),
@@ -235,6 +245,7 @@ class Layer:
 
     @property
     def _index_bytes(self) -> int:
+        """Of the layer's tables, which do not have a row for each slot."""
         return self.table.bytes_held + self.names.bytes_held
 
     # -- exchange -------------------------------------------------------------------------------
@@ -250,7 +261,10 @@ class Layer:
         return Kept(name, tuples, skipped, self.bank.at(slot).to_bytes())
 
     def put(self, stream: np.uint64, kept: Kept, synopsis: Synopsis) -> None:
-        """Add what was kept of a stream to what is here, or begin with it."""
+        """Add what a snapshot kept of a stream to what is here, or begin with it.
+
+        `synopsis` is made from `kept.state`, which the caller has checked.
+        """
         names = Texts.of([kept.stream]) if kept.stream is not None else None
         slot = int(self._find_or_make(np.array([stream]), names, 1)[0])
         self.bank.absorb(slot, synopsis, kept.tuples, kept.skipped)

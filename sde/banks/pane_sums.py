@@ -24,6 +24,11 @@ Stamp = tuple[bytes, bytes]
 
 
 class PaneSums:
+    """A cache of merged panes, of this process only; what is lost with it is time.
+
+    A node is kept with the stamps and tuple counts of the slots it was merged from.
+    """
+
     def __init__(self) -> None:
         self._nodes: OrderedDict[Key, tuple[Stamp, Synopsis]] = OrderedDict()
         self._bytes = 0
@@ -31,7 +36,11 @@ class PaneSums:
     def merged(
         self, bank: Bank, whose: tuple[str, int], first: int, slots: NDArray[np.int32]
     ) -> Synopsis | None:
-        """The merge of panes `first`, `first + 1`, ... that lie in `slots` (-1: none there)."""
+        """The merge of panes `first`, `first + 1`, ... that lie in `slots` (-1: none there).
+
+        `whose` names the layer and the stream. The result may be a view of a slot or belong to the
+        cache: the caller must not change it.
+        """
         parts = [
             part
             for level, index in _nodes(first, first + len(slots))
@@ -50,15 +59,16 @@ class PaneSums:
         first: int,
         slots: NDArray[np.int32],
     ) -> Synopsis | None:
+        """The merge of the panes of one node, from the cache or from its two halves."""
         start = (index << level) - first
         own = slots[start : start + (1 << level)]
-        held = own[own >= 0]
-        if not len(held):
+        filled = own[own >= 0]
+        if not len(filled):
             return None
-        if len(held) == 1:
-            return bank.at(int(held[0]))
+        if len(filled) == 1:
+            return bank.at(int(filled[0]))
         key = (*whose, level, index)
-        stamp = (bank.stamps[held].tobytes(), bank.tuples[held].tobytes())
+        stamp = (bank.stamps[filled].tobytes(), bank.tuples[filled].tobytes())
         known = self._nodes.get(key)
         if known is not None and known[0] == stamp:
             self._nodes.move_to_end(key)

@@ -22,11 +22,11 @@ from sde.banks.selection import Selection
 from sde.banks.sessions import Cell, Session, sessions
 from sde.banks.slot_table import SlotTable
 from sde.kernels import panes as kernel
+from sde.records.loop import Reached
 from sde.registry.watermarks import later
 from sde.storage.store import Store
 from sde.tuples.times import NO_TIME
 from sde.wire import Code, Definition, Refusal, Span
-from sde.wire.loop import Reached
 from sde.wire.windows import ARRIVAL, SESSION, Window
 from synopses import Synopsis, Texts
 
@@ -52,7 +52,12 @@ class Placed(NamedTuple):
 
 
 class PanedLayer(Layer):
-    """Windows by time: tumbling, sliding and sessions."""
+    """Windows by time: tumbling, sliding and sessions.
+
+    The table maps the hash of stream and pane to a slot. `_counters` has the kernel's four counts
+    of late and untimed tuples, then the latest time of a tuple, the oldest pane and the end of what
+    was given back.
+    """
 
     window: Window
 
@@ -99,6 +104,7 @@ class PanedLayer(Layer):
             kernel.extremes(slots, selection.times(self.window), self._first, self._last)
 
     def _placed(self, selection: Selection, watermark: int | None) -> Placed:
+        """The pane and stream of each tuple of a block."""
         block = selection.block
         panes = np.empty(len(block), np.int64)
         self._place(selection, watermark, panes)
@@ -107,6 +113,7 @@ class PanedLayer(Layer):
         return Placed(panes, block.stream_hashes, block.stream_of)
 
     def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
+        """Write the pane of each tuple to `panes`: NO_PANE for those that are not added."""
         window = self.window
         latest = kernel.place(
             selection.times(window),
@@ -127,6 +134,7 @@ class PanedLayer(Layer):
             self.reached = later(self.reached, news)
 
     def _chosen(self, selection: Selection) -> NDArray[np.bool_]:
+        """Which streams of a block this layer summarises."""
         hashes = selection.block.stream_hashes
         if self.reach is Reach.NAMED:
             return self._named.find(hashes) >= 0
@@ -186,6 +194,7 @@ class PanedLayer(Layer):
     def _begin(
         self, slots: NDArray[np.int32], streams: NDArray[np.uint64], panes: NDArray[np.int64]
     ) -> None:
+        """New slots are the panes of these streams."""
         self._pane_of[slots], self._stream_of[slots] = panes, streams
         if self.window.type == SESSION:
             self._first[slots], self._last[slots] = np.iinfo(np.int64).max, _UNSET
@@ -255,6 +264,7 @@ class PanedLayer(Layer):
     def _keys(
         self, streams: NDArray[np.uint64] | np.uint64, panes: NDArray[np.int64]
     ) -> NDArray[np.uint64]:
+        """The keys of panes in the table."""
         keys = np.empty(len(panes), np.uint64)
         kernel.keys(np.broadcast_to(streams, panes.shape), panes, keys)
         return keys
@@ -277,11 +287,12 @@ class PanedLayer(Layer):
         return self.latest
 
     def _merged(self, stream: np.uint64, interval: Interval) -> Part:
+        """The panes of a stream in an interval, as one synopsis."""
         first, last = interval[0] // self.window.pane, interval[1] // self.window.pane
         if last - first > len(self.table) + 1:  # a long span over few panes
-            held = self._pane_of[self.slots(stream)]
-            held = held[(held >= first) & (held < last)]
-            first, last = (int(held.min()), int(held.max()) + 1) if len(held) else (first, first)
+            panes = self._pane_of[self.slots(stream)]
+            panes = panes[(panes >= first) & (panes < last)]
+            first, last = (int(panes.min()), int(panes.max()) + 1) if len(panes) else (first, first)
         slots = self.table.find(self._keys(stream, np.arange(first, last)))
         merged = self._sums.merged(self.bank, (self.name, int(stream)), first, slots)
         return Part(merged, int(self.bank.tuples[slots[slots >= 0]].sum()), interval)
@@ -314,6 +325,7 @@ class PanedLayer(Layer):
     def closing_sessions(
         self, stream: np.uint64, before: int | None, watermark: int
     ) -> list[Interval]:
+        """The sessions of a stream that end for good when the watermark moves on from `before`."""
         gap, lateness = self.window.gap, self.window.lateness
         closed = []
         for session in sessions(self.cells(stream), gap):
@@ -323,12 +335,12 @@ class PanedLayer(Layer):
         return closed
 
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
-        told = super().figures(stream)
+        figures = super().figures(stream)
         slots = self.slots(stream)
         streams = len(np.unique(self._stream_of[slots]))
         late, late_dropped, future_dropped, untimed = self._counters[:4].tolist()
         return {
-            **told,
+            **figures,
             "streams": streams if self.reach is Reach.EACH else 0,
             "panes": len(slots),
             "late": late,
@@ -376,6 +388,7 @@ class PanedLayer(Layer):
 
 
 def choose_session(found: list[Session[int]], span: Span | None, gap: int) -> Session[int] | None:
+    """The session that a question is about: the last, or the one that ends with the span."""
     if span is None:
         return found[-1] if found else None
     if span.start is not None:

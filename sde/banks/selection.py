@@ -17,7 +17,11 @@ Selected = tuple[Items, NDArray[np.bool_] | None]
 
 
 class Selection:
-    """Items of one block by key field, value fields and the columns a kind reads."""
+    """Items of one block by key field, value fields and the columns a kind reads.
+
+    A shard makes one for each block and hands it to every layer of the data set. Arrays are shared
+    between layers: nobody may change them.
+    """
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -37,6 +41,7 @@ class Selection:
 
     @property
     def arrivals(self) -> NDArray[np.int64]:
+        """When the broker got each tuple."""
         block = self.block
         return block.times if block.arrivals is None else block.arrivals
 

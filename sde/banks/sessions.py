@@ -26,6 +26,8 @@ class Cell(Generic[T]):
 
 @dataclass(slots=True)
 class Session(Generic[T]):
+    """The times of the first and the last tuple, and the cells with all of them."""
+
     first: int
     last: int
     cells: list[Cell[T]]

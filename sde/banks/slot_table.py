@@ -12,9 +12,17 @@ _SMALLEST = 8
 
 
 class SlotTable:
-    """Streams are known by the first word of their name's hash.
+    """Open addressing, hashes to slots. Streams are known by the first word of their name's hash;
+    layers with panes use a hash of stream and pane.
 
-    `_size` holds the number of entries, then the number of places in use (gone ones included).
+    `_size` holds the number of entries, the number of places in use (removed entries included), and
+    the number of places.
+
+    >>> from sde.storage.store import MemoryStore
+    >>> table = SlotTable(MemoryStore(), "t")
+    >>> table.insert(np.array([7, 9], np.uint64), np.array([0, 1], np.int32))
+    >>> table.find(np.array([9, 8], np.uint64)).tolist()
+    [1, -1]
     """
 
     def __init__(self, store: Store, name: str) -> None:
@@ -33,6 +41,7 @@ class SlotTable:
 
     @property
     def bytes_held(self) -> int:
+        """Memory of the table, which users are told as part of a synopsis."""
         return self._hashes.nbytes + self._marks.nbytes
 
     def __len__(self) -> int:
@@ -52,9 +61,11 @@ class SlotTable:
         self._size[:2] += len(hashes)
 
     def remove(self, hashes: NDArray[np.uint64]) -> None:
+        """Forget hashes; those that are not there are passed over."""
         self._size[0] -= kernel.remove(self._hashes, self._marks, hashes)
 
     def clear(self) -> None:
+        """Forget all."""
         self._marks[:] = 0
         self._size[:2] = 0
 
@@ -64,7 +75,7 @@ class SlotTable:
         return self._hashes[live].copy(), self._marks[live] - np.int32(1)
 
     def _rebuild(self, entries: int) -> None:
-        """A quarter full, so that inserting costs a constant on average."""
+        """Make the table a quarter full, so that inserting costs a constant on average."""
         hashes, slots = self.entries()
         places = _SMALLEST
         while places < 4 * entries:

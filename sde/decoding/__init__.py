@@ -1,4 +1,4 @@
-"""Kafka messages become blocks of tuples."""
+"""Kafka messages become blocks of tuples. See `sde.decoding.tuples` for the way they go."""
 
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages

@@ -54,6 +54,11 @@ def normal_form(array: pa.Array) -> pa.Array:
 
     Truth values are texts; dates and timestamps are milliseconds since the epoch; integers
     beyond int64 are texts, as they are in JSON; NaN and infinities, which JSON has not, are null.
+
+    >>> normal_form(pa.array([1.5, float("nan")])).to_pylist()
+    [1.5, None]
+    >>> normal_form(pa.array([True])).to_pylist()
+    ['true']
     """
     if types.is_dictionary(array.type):
         texts = array.dictionary
@@ -107,6 +112,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_beyond_int64(array: pa.Array) -> bool:
+    """Whether a column of unsigned integers has one that int64 cannot hold."""
     if not types.is_uint64(array.type):
         return False
     largest = pc.max(array).as_py()

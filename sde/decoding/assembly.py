@@ -9,7 +9,7 @@ from sde.decoding.messages import Messages
 from sde.decoding.routing import Routes
 from sde.tuples.block import Block
 from sde.tuples.column import Column
-from sde.tuples.needs import Wanted
+from sde.tuples.needs import NeedsByDataset
 
 
 def assemble(
@@ -19,14 +19,17 @@ def assemble(
     times: NDArray[np.int64],
     message_of: NDArray[np.int64],
     lines: NDArray[np.int64],
-    wanted: Wanted | None,
+    wanted: NeedsByDataset | None,
 ) -> list[Block]:
-    """One block for each group; times, messages (by index) and lines are those of the tuples."""
+    """One block for each group; times, messages (by index) and lines are those of the tuples.
+
+    `columns` are those of each group, in its order. What is not wanted is left empty.
+    """
     blocks = []
     for group, fields in zip(routes.groups, columns, strict=True):
         own = routes.order[group.start : group.end]
-        kept = None if wanted is None else wanted.of(group.dataset)
-        has_times, has_ids = (True, True) if kept is None else (kept.times, kept.ids)
+        needs = None if wanted is None else wanted.of(group.dataset)
+        has_times, has_ids = (True, True) if needs is None else (needs.times, needs.ids)
         timed, placed = own if has_times else own[:0], own if has_ids else own[:0]
         arrivals, own_times = messages.timestamps[message_of[timed]], times[timed]
         own_lines = lines[placed].astype(np.uint32)
@@ -47,7 +50,7 @@ def assemble(
             fields=fields,
             arrivals=None if np.array_equal(own_times, arrivals) else arrivals,
             line=int(lines[own[0]]),
-            kept=kept,
+            kept=needs,
         )
         blocks.append(block)
     return blocks

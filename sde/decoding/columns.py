@@ -14,13 +14,15 @@ from sde.decoding.segments import Segment
 from sde.kernels import columns as kernel
 from sde.kernels.json_scan import DECIMAL, INTEGER, TEXT
 from sde.tuples.column import Column
-from sde.tuples.needs import Wanted
+from sde.tuples.needs import NeedsByDataset
 from synopses.hashing import number_texts
 from synopses.texts import Texts
 
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
+    """Which columns the groups of a segment have and how large they are."""
+
     column_of: NDArray[np.int32]  # [group, field]: the column's number, -1 for none
     counts: NDArray[np.int64]  # values in each column
     contents: NDArray[np.uint8]  # and of what kinds
@@ -28,9 +30,13 @@ class _Survey:
 
 
 def build_columns(
-    segment: Segment, routes: Routes, pool: TextPool, wanted: Wanted | None
+    segment: Segment, routes: Routes, pool: TextPool, wanted: NeedsByDataset | None
 ) -> list[dict[str, Column]]:
-    """The columns of each group, by field name, as far as its data set's are wanted."""
+    """The columns of each group, by field name, as far as its data set's are wanted.
+
+    Sizes are counted first, then all values are put into a few large arrays; columns are pieces of
+    those. A column that mixes numbers and texts becomes one of texts before.
+    """
     survey = _survey(segment, routes)
     mixed = _mixed(survey.contents)
     if mixed.any():
@@ -79,6 +85,7 @@ def build_columns(
 
 
 def _survey(segment: Segment, routes: Routes) -> _Survey:
+    """Count before filling, so that all columns fit into a few large arrays."""
     column_of = np.full((len(routes.groups), len(segment.names)), -1, np.int32)
     most = min(column_of.size, segment.used)
     counts, sizes = np.empty(most, np.int64), np.empty(most, np.int64)

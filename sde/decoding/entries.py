@@ -14,7 +14,10 @@ _WORD, _FLOAT = struct.Struct("<q"), struct.Struct("<d")
 
 
 class Entries:
-    """`floats` is `words`, read as float64."""
+    """Entry i is the value of field number fields[i], of types[i], in words[i].
+
+    `floats` is `words`, read as float64.
+    """
 
     def __init__(self, room: int) -> None:
         self.fields: NDArray[np.int32] = np.empty(room, np.int32)
@@ -53,6 +56,7 @@ class PlainEntries:
         return start, self._text_start + len(self._text)
 
     def add(self, field: int, value: Any) -> None:
+        """A value of a tuple, which is a text, a number or a truth value."""
         if isinstance(value, bool):
             value = "true" if value else "false"
         elif isinstance(value, int):
@@ -66,6 +70,7 @@ class PlainEntries:
         self._rows.append((field, TEXT, *self.text_span(value)))
 
     def text(self) -> NDArray[np.uint8]:
+        """All texts so far, to be appended to the pool where they are expected."""
         return np.frombuffer(self._text, np.uint8)
 
     def put(self, entries: Entries, used: int) -> None:

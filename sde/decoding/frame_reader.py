@@ -23,7 +23,7 @@ _OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
 class Frame:
     """`dataset` is the data set of all rows; None if a column of that name has it."""
 
-    sent: pa.Table
+    sent: pa.Table  # as it is in the message, for dead letters
     table: pa.Table  # columns in their normal form
     dataset: str | None
 
@@ -49,8 +49,8 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str
         columns = {}
         for name, column in zip(table.column_names, table.columns, strict=True):
             check_type(name, column.type)
-            kept = wanted is None or name in wanted or name in ENVELOPE
-            if kept and not pa.types.is_null(column.type):
+            is_read = wanted is None or name in wanted or name in ENVELOPE
+            if is_read and not pa.types.is_null(column.type):
                 columns[name] = normal_form(column.combine_chunks())
         if "time" in columns and columns["time"].type != pa.int64():
             raise Refusal(Code.BAD_FRAME, "column 'time' has integers beyond 64 bits", "time")
@@ -63,6 +63,7 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str
 
 
 def _refuse_compressed(source: pa.Buffer) -> None:
+    """Refusal before anything is unpacked: see `sde.decoding.arrow_header`."""
     for message in pa.ipc.MessageReader.open_stream(source):
         if is_compressed(memoryview(message.metadata)):
             text = "a compressed Arrow frame: expected an uncompressed one (Kafka compresses)"
@@ -70,6 +71,7 @@ def _refuse_compressed(source: pa.Buffer) -> None:
 
 
 def _dataset(table: pa.Table, limits: Limits) -> str | None:
+    """The data set that the schema's metadata names; None if there is a column of it."""
     if "dataset" in table.column_names:
         return None
     dataset: str = (table.schema.metadata or {}).get(b"dataset", b"").decode()
@@ -83,6 +85,7 @@ def _dataset(table: pa.Table, limits: Limits) -> str | None:
 
 
 def _check_schema(table: pa.Table, limits: Limits) -> None:
+    """Refusal if the columns are too many, not named well, or the envelope has wrong types."""
     names = table.column_names
     fields = len(set(names) - set(ENVELOPE))
     if fields > limits.max_fields:

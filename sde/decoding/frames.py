@@ -26,7 +26,7 @@ from sde.decoding.plain import EARLIEST, LATEST, TIME_EXPECTED
 from sde.decoding.routing import Group, Routes, Spans, route
 from sde.tuples.block import Block
 from sde.tuples.column import Coded, Column
-from sde.tuples.needs import Wanted
+from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Code, Fault, Refusal
 from synopses.texts import Texts
 
@@ -40,7 +40,7 @@ class _Alike:
     dataset: str | None
     tables: list[pa.Table] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
-    sent: dict[int, pa.Table] = field(default_factory=dict)  # what came, by message
+    sent: dict[int, pa.Table] = field(default_factory=dict)  # tables as they were sent, by message
 
 
 def decode_frames(
@@ -49,7 +49,7 @@ def decode_frames(
     shards: int,
     limits: Limits,
     letters: Letters,
-    wanted: Wanted | None,
+    wanted: NeedsByDataset | None,
 ) -> list[Block]:
     """The blocks of the messages `which`, all of them Arrow frames."""
     blocks: list[Block] = []
@@ -66,6 +66,7 @@ def _alike(
     letters: Letters,
     fields: frozenset[str] | None,
 ) -> Iterator[_Alike]:
+    """Runs of frames; one that cannot be read becomes a dead letter."""
     run: _Alike | None = None
     for i in which.tolist():
         payload = messages.buffer[messages.starts[i] : messages.ends[i]]
@@ -88,13 +89,17 @@ def _alike(
 
 
 def _belongs(frame: Frame, message: int, run: _Alike, messages: Messages) -> bool:
+    """Whether a frame can be decoded together with those of the run."""
     distance = messages.offsets[message] - messages.offsets[run.messages[0]]
     same = frame.dataset == run.dataset and frame.table.schema == run.tables[0].schema
     return bool(same and distance < _OFFSET_ROOM)
 
 
 class _Tuples:
-    """The rows of frames that are alike, one after the other."""
+    """The rows of frames that are alike, one after the other.
+
+    Made for one call of `blocks`, which refuses rows and drops them from the arrays.
+    """
 
     def __init__(self, messages: Messages, alike: _Alike, limits: Limits, letters: Letters) -> None:
         self._messages, self._limits, self._letters = messages, limits, letters
@@ -112,7 +117,8 @@ class _Tuples:
         self._times = messages.timestamps.take(self._message_of)
         self._refused = np.zeros(len(self._lines), np.bool_)
 
-    def blocks(self, shards: int, wanted: Wanted | None) -> list[Block]:
+    def blocks(self, shards: int, wanted: NeedsByDataset | None) -> list[Block]:
+        """A block for each data set and shard among the rows that are not refused."""
         if "dataset" in self._columns:
             self._check_names("dataset", self._datasets)
         self._check_names("stream", self._streams)
@@ -136,7 +142,9 @@ class _Tuples:
             wanted,
         )
 
-    def _fields(self, routes: Routes, group: Group, wanted: Wanted | None) -> dict[str, Column]:
+    def _fields(
+        self, routes: Routes, group: Group, wanted: NeedsByDataset | None
+    ) -> dict[str, Column]:
         own = routes.order[group.start : group.end]
         names = self._columns.keys() - ENVELOPE
         if wanted is not None:
@@ -187,12 +195,13 @@ class _Tuples:
             self._times = times.astype(np.int64, copy=False)
             return
         wrong = (times < EARLIEST) | (times > LATEST)
-        given = np.ones(len(times), np.bool_) if column.valid is None else column.valid
-        self._times = np.where(given, times, self._times)
-        for row in np.flatnonzero(wrong & given).tolist():
+        valid = np.ones(len(times), np.bool_) if column.valid is None else column.valid
+        self._times = np.where(valid, times, self._times)
+        for row in np.flatnonzero(wrong & valid).tolist():
             self._refuse(row, "time", f"time={times[row]}: expected {TIME_EXPECTED}")
 
     def _refuse(self, row: int, name: str, text: str) -> None:
+        """The row becomes a dead letter, once; its excerpt is the row as JSON."""
         if self._refused[row]:
             return
         self._refused[row] = True

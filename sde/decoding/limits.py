@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sde.wire.fields import LONGEST_NAME
+from sde.wire.forms import LONGEST_NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """The same for all data sets; ingest makes one."""
+
     max_message_bytes: int = 16 << 20
     max_tuple_bytes: int = 1 << 20
     max_fields: int = 1000  # of one tuple
     max_name: int = LONGEST_NAME  # characters of a data set, stream or field name
-    max_letters: int = 1000  # for the lines of one message; the rest is told in one more
+    max_letters: int = 1000  # for the lines of one message; the rest share one more

@@ -29,4 +29,5 @@ class Messages:
         return len(self.offsets)
 
     def payload(self, index: int) -> bytes:
+        """A copy of one payload, for a dead letter."""
         return self.buffer[self.starts[index] : self.ends[index]].tobytes()

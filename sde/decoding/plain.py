@@ -1,14 +1,14 @@
-"""One tuple from any JSON: what the forms of a tuple mean, told in plain Python.
+"""One tuple from any JSON: what the forms of a tuple mean, in plain Python.
 
-The fast scanner takes only what means the same here; whatever it leaves comes here, and gets
-its reason if it is refused.
+`sde.decoding.segments` calls this for the rows that the fast scanner left: the scanner takes only
+what means the same here, and a row that is refused gets its reason here. Tests compare the two.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import orjson
 
@@ -19,17 +19,18 @@ from synopses.hashing import key_text
 # Years 1 to 9999: what lies beyond is a time in other units, or would overflow sums.
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999
 TIME_EXPECTED = "milliseconds since the epoch, in the years 1 to 9999"
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 _ENVELOPE = frozenset(("dataset", "dataSetkey", "stream", "streamID", "time"))
 
 
 @dataclass(frozen=True, slots=True)
 class PlainTuple:
-    """`values` holds texts, numbers and truth values; None for null and for nested values."""
+    """`values` are by field name; none is nested: a nested one is None, which counts as missing."""
 
     dataset: str
     stream: str
     time: int | None
-    values: dict[str, Any]
+    values: dict[str, Json]
 
 
 def read_tuple(payload: bytes, limits: Limits) -> PlainTuple:
@@ -58,9 +59,9 @@ def read_tuple(payload: bytes, limits: Limits) -> PlainTuple:
     )
 
 
-def _object(payload: bytes) -> dict[str, Any]:
+def _object(payload: bytes) -> dict[str, Json]:
     try:
-        message = orjson.loads(payload)
+        message: Json = orjson.loads(payload)
     except orjson.JSONDecodeError as error:
         try:
             payload.decode()
@@ -74,11 +75,12 @@ def _object(payload: bytes) -> dict[str, Any]:
     return message
 
 
-def _first(message: dict[str, Any], name: str, alias: str) -> str:
+def _first(message: dict[str, Json], name: str, alias: str) -> str:
+    """The name that the message uses; a null under its own name does not count."""
     return alias if message.get(name) is None and alias in message else name
 
 
-def _name(message: dict[str, Any], name: str, limits: Limits, or_number: bool = False) -> str:
+def _name(message: dict[str, Json], name: str, limits: Limits, or_number: bool = False) -> str:
     value = message.get(name)
     if or_number and isinstance(value, int | float) and not isinstance(value, bool):
         return key_text(value)
@@ -90,7 +92,7 @@ def _name(message: dict[str, Any], name: str, limits: Limits, or_number: bool = 
     return value
 
 
-def _time(value: Any) -> int | None:
+def _time(value: Json) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -100,20 +102,8 @@ def _time(value: Any) -> int | None:
     return math.floor(value)
 
 
-def _values(message: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    if "values" in message:
-        values = message["values"]
-        if isinstance(values, str):
-            try:
-                values = orjson.loads(values)
-            except orjson.JSONDecodeError as error:
-                _refuse("values", values, f"an object, or a text that holds one ({error})")
-        if not isinstance(values, dict):
-            _refuse("values", message["values"], "an object, or a text that holds one")
-    else:
-        values = {name: value for name, value in message.items() if name not in _ENVELOPE}
-        if not values:
-            _refuse("values", None, "an object with the tuple's fields, or fields beside `stream`")
+def _values(message: dict[str, Json], limits: Limits) -> dict[str, Json]:
+    values = _fields(message)
     if len(values) > limits.max_fields:
         text = f"a tuple of {len(values)} fields: expected at most {limits.max_fields}"
         raise Refusal(Code.TOO_LARGE, text, "values")
@@ -126,7 +116,25 @@ def _values(message: dict[str, Any], limits: Limits) -> dict[str, Any]:
     return values
 
 
-def _shown(value: Any) -> str:
+def _fields(message: dict[str, Json]) -> dict[str, Json]:
+    """The fields of the tuple with their values, in whichever of the three forms it has."""
+    if "values" not in message:
+        fields = {name: value for name, value in message.items() if name not in _ENVELOPE}
+        if not fields:
+            _refuse("values", None, "an object with the tuple's fields, or fields beside `stream`")
+        return fields
+    values = message["values"]
+    if isinstance(values, str):
+        try:
+            values = orjson.loads(values)
+        except orjson.JSONDecodeError as error:
+            _refuse("values", values, f"an object, or a text that holds one ({error})")
+    if not isinstance(values, dict):
+        _refuse("values", message["values"], "an object, or a text that holds one")
+    return values
+
+
+def _shown(value: Json) -> str:
     # Never the whole of a large value.
     if isinstance(value, str):
         return repr(value if len(value) <= 80 else value[:77] + "...")
@@ -135,5 +143,5 @@ def _shown(value: Any) -> str:
     return "null" if value is None else repr(value)
 
 
-def _refuse(name: str, value: Any, expected: str, code: Code = Code.BAD_TUPLE) -> NoReturn:
+def _refuse(name: str, value: Json, expected: str, code: Code = Code.BAD_TUPLE) -> NoReturn:
     raise Refusal(code, f"{name}={_shown(value)}: expected {expected}", name)

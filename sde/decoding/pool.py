@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 
 
 class TextPool:
-    """`array` starts with the bytes it was made from; it may be another one after `append`."""
+    """`array` starts with the bytes it was made from; it may be another one after `append`.
+
+    Spans of names and values point into it: most into the fetched bytes, those of texts with
+    escapes, or of numbers that became texts, behind them.
+
+    >>> pool = TextPool(np.frombuffer(b"fetched", np.uint8))
+    >>> start = pool.end
+    >>> pool.append(np.frombuffer(b"new", np.uint8))
+    >>> pool.array[start : pool.end].tobytes()
+    b'new'
+    """
 
     def __init__(self, buffer: NDArray[np.uint8]) -> None:
         # Kernels are compiled for writable arrays, though nothing is written to the first bytes.
@@ -20,6 +30,7 @@ class TextPool:
         return self._used
 
     def append(self, data: NDArray[np.uint8]) -> None:
+        """Put texts behind the others; spans that point into the pool stay right."""
         if self._used + len(data) > len(self.array):
             grown = np.empty((self._used + len(data)) * 5 // 4, np.uint8)
             grown[: self._used] = self.array[: self._used]

@@ -32,7 +32,13 @@ def cut_rows(
     messages: NDArray[np.int64],
     limits: Limits,
 ) -> Rows:
-    """The rows of buffer[starts[i]:ends[i]], which is message messages[i]."""
+    """The rows of buffer[starts[i]:ends[i]], which is message messages[i].
+
+    >>> buffer = np.frombuffer(bytearray(b'{"a": 1}\\n \\n{"a": 2}\\n'), np.uint8)
+    >>> rows = cut_rows(buffer, np.array([0]), np.array([19]), np.array([7]), Limits())
+    >>> [buffer[s:e].tobytes() for s, e in zip(rows.starts, rows.ends)], rows.lines.tolist()
+    ([b'{"a": 1}', b'{"a": 2}'], [0, 2])
+    """
     newlines = kernel.count_newlines(buffer, starts[0], ends[-1])
     # Most often there are no newlines but those between messages.
     is_one = np.ones(len(starts), np.bool_)
@@ -46,7 +52,10 @@ def cut_rows(
 def _written_out(
     buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], limits: Limits
 ) -> NDArray[np.bool_]:
-    """Which messages are one object, written over several lines."""
+    """Which messages are one object, written over several lines.
+
+    Only those whose first line is no whole object are parsed: few are.
+    """
     is_open = np.empty(len(starts), np.bool_)
     kernel.open_first_lines(buffer, starts, ends, is_open)
     is_open &= ends - starts <= limits.max_tuple_bytes

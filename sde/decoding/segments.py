@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.decoding.entries import Entries, PlainEntries
+from sde.decoding.field_names import FieldNames
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
-from sde.decoding.names import Names
 from sde.decoding.plain import EARLIEST, LATEST, read_tuple
 from sde.decoding.pool import TextPool
 from sde.decoding.rows import Rows
 from sde.kernels import json_scan
 from sde.tuples.decimals import long_decimals
-from sde.tuples.needs import Wanted
+from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Refusal
 
 _MOST_CELLS = 16_000_000
@@ -47,6 +47,11 @@ class Segment:
 
 
 class Segments:
+    """Iterate over it for the segments of some rows; rows that are refused go to `letters`.
+
+    The scanner fills the arrays for all rows it can; `_read_plainly` adds the others.
+    """
+
     def __init__(
         self,
         pool: TextPool,
@@ -54,7 +59,7 @@ class Segments:
         messages: Messages,
         limits: Limits,
         letters: Letters,
-        wanted: Wanted | None,
+        wanted: NeedsByDataset | None,
     ) -> None:
         self._wanted = None if wanted is None else sorted(wanted.fields)
         self._pool, self._rows, self._limits, self._letters = pool, rows, limits, letters
@@ -67,7 +72,10 @@ class Segments:
         self._entries = Entries(4 * len(rows) + 4 * limits.max_fields)
 
     def __iter__(self) -> Iterator[Segment]:
-        """A segment is to be used up before the next one is asked for: they share arrays."""
+        """A segment is to be used up before the next one is asked for: they share arrays.
+
+        It ends early where offsets go too far apart for a block, or names become too many.
+        """
         first, most = 0, len(self._rows)
         while first < len(self._rows):
             near = np.searchsorted(self._offsets, self._offsets[first] + _OFFSET_ROOM)
@@ -80,7 +88,8 @@ class Segments:
                 yield segment
 
     def _segment(self, first: int, end: int) -> tuple[int, Segment]:
-        names = Names(self._limits.max_fields, self._limits.max_name, self._wanted or ())
+        """The segment that begins at row `first`, and the row after it."""
+        names = FieldNames(self._limits.max_fields, self._limits.max_name, self._wanted or ())
         stop, used = self._scan(names, first, end)
         long = np.flatnonzero(self._entries.types[:used] == json_scan.LONG_DECIMAL)
         if len(long):
@@ -94,6 +103,7 @@ class Segments:
         return stop, self._chosen(first, stop, used, list(numbers))
 
     def _chosen(self, first: int, stop: int, used: int, names: list[str]) -> Segment:
+        """The rows of a segment that were taken: not those refused."""
         chosen: slice | NDArray[np.int64] = slice(first, stop)
         rows = np.arange(first, stop)
         if not self._taken[first:stop].all():
@@ -108,7 +118,7 @@ class Segments:
             names=names,
         )
 
-    def _scan(self, names: Names, first: int, end: int) -> tuple[int, int]:
+    def _scan(self, names: FieldNames, first: int, end: int) -> tuple[int, int]:
         """The first row not scanned, and how many entries there are."""
         row, used = first, 0
         while True:
@@ -135,7 +145,10 @@ class Segments:
     def _read_plainly(
         self, left: NDArray[np.int64], numbers: dict[str, int], first: int, stop: int, used: int
     ) -> tuple[int, int]:
-        """Read the rows the scanner left; names are added to `numbers`."""
+        """Read the rows `left` by the scanner; names are added to `numbers`.
+
+        The row after the segment and the number of entries: names may cut the segment short.
+        """
         rows, most = self._rows, self._limits.max_fields
         plain = PlainEntries(self._pool.end)
         view = self._pool.array.data

@@ -12,7 +12,6 @@ else goes on.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from sde.decoding.rows import cut_rows
 from sde.decoding.segments import Segments
 from sde.kernels.lines import starting_with
 from sde.tuples.block import Block
-from sde.tuples.needs import Wanted
+from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Code, Fault
 
 _FRAME_START = np.array([255, 255, 255, 255], np.uint8)
@@ -38,28 +37,37 @@ _BYTE_ORDER_MARK = np.array([0xEF, 0xBB, 0xBF], np.uint8)
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Blocks in the order their tuples stood in; letters in the order of what they tell of."""
+    """Blocks in the order their tuples stood in; letters in the order of the lines refused."""
 
     blocks: list[Block]
-    letters: list[dict[str, Any]]
+    letters: list[dict[str, object]]  # JSON for the dead-letter topic
 
 
 def decode_tuples(
-    messages: Messages, shards: int, limits: Limits, wanted: Wanted | None = None
+    messages: Messages, shards: int, limits: Limits, wanted: NeedsByDataset | None = None
 ) -> Decoded:
     """The tuples of all messages, as one block or more for each data set and shard among them.
 
-    `wanted` is what is kept of them (None: everything); it does not change what is refused.
+    `wanted` is what is kept of them (None: everything); it does not change what is refused. Never
+    raises because of what a message holds.
+
+    >>> row = b'{"dataset": "Forex", "stream": "EURUSD", "values": {"price": 1.1}}'
+    >>> one = np.zeros(1, np.int64)
+    >>> buffer = np.frombuffer(row + b"\\n", np.uint8)
+    >>> messages = Messages("topic", 0, buffer, one, one + len(row), one, one)
+    >>> (block,) = decode_tuples(messages, shards=1, limits=Limits()).blocks
+    >>> block.dataset, block.streams[0], block.numbers("price").tolist()
+    ('Forex', 'EURUSD', [1.1])
     """
     if wanted is not None and len(wanted.fields) > limits.max_fields:
         wanted = None  # more than the scanner tells apart
     letters = Letters(messages, limits)
     pool = TextPool(messages.buffer)
     blocks: list[Block] = []
-    kept = _sizes_checked(messages, limits, letters)
+    checked = _sizes_checked(messages, limits, letters)
     # Forms seldom change from message to message: what has one form goes through together.
-    is_frame = _starts_with(pool.array, messages, kept, _FRAME_START)
-    for run in np.split(kept, np.flatnonzero(np.diff(is_frame)) + 1):
+    is_frame = _starts_with(pool.array, messages, checked, _FRAME_START)
+    for run in np.split(checked, np.flatnonzero(np.diff(is_frame)) + 1):
         if not len(run):
             continue
         if _starts_with(pool.array, messages, run[:1], _FRAME_START)[0]:
@@ -84,6 +92,7 @@ def _starts_with(
     which: NDArray[np.int64],
     mark: NDArray[np.uint8],
 ) -> NDArray[np.bool_]:
+    """Of each message `which`, whether its payload begins with the bytes `mark`."""
     fits = np.empty(len(which), np.bool_)
     starting_with(buffer, messages.starts, messages.ends, which, mark, fits)
     return fits
@@ -96,8 +105,9 @@ def _decode_text(
     shards: int,
     limits: Limits,
     letters: Letters,
-    wanted: Wanted | None,
+    wanted: NeedsByDataset | None,
 ) -> list[Block]:
+    """The blocks of the messages `which`, all of them text."""
     starts, ends = messages.starts[which], messages.ends[which]
     starts += len(_BYTE_ORDER_MARK) * _starts_with(pool.array, messages, which, _BYTE_ORDER_MARK)
     rows = cut_rows(pool.array, starts, ends, which, limits)

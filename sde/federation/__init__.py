@@ -1,22 +1,22 @@
 """One answer from several sites: contributions travel, data does not.
 
-    request ──> site a (responsible) ──contribute──> sites b, c
-                     │ own                               │
-                     v                                   v
-                desk of site a <────── contributions ────┘ ──> one reply, at the deadline at last
+    request ──> site a (asked) ──PeerRequest──> sites b, c
+                   │ own                            │
+                   v                                v
+          pending, at site a <──── Contribution ────┘ ──> one reply, at the deadline at the latest
 
-entrance       ingest's part: what comes from other sites, requests that go to them
-frames         what travels between two sites: marked with the secret they share
-peers          the sites that are known, and their secrets
-asked          a request that carries `sites`, and what a peer is asked for
-contributing   the partials of a site's shards become its one contribution
-desk           where contributions wait, in the state of shard 0
-clerk          maintain's hand at the desk
-checking       whether a contribution can be used
-replying       the contributions of all sites become one reply
-merging        merge's part: contributions out, replies out
-standing       watches over sites, at a shard; `ledger` is what they remember
-watching       merge's part in them: what changed goes out, answers go out
-drift          how far a site may move in silence
-sending        frames as messages to be written
+frames             what travels between two sites: marked with the secret they share
+peers              the sites that are known, and their secrets
+request            a request that names sites: what is asked of the others
+ingest             in ingest: frames of other sites, requests that name sites
+pending            where contributions wait, in the state of shard 0
+watch_state        what watches over sites remember, in the state of shard 0
+maintain           in maintain, shard 0: changes of that state
+maintain_watches   in maintain: partials of watches over sites
+contribution       the partials of a site's shards become its one contribution
+checks             whether a contribution can be used
+replies            the contributions of all sites become one reply
+merge              in merge: contributions out, replies out
+merge_watches      in merge: what changed goes out, answers of watches go out
+sending            frames as messages to be written
 """

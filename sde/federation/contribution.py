@@ -1,77 +1,91 @@
-"""The partials of a site's shards become the one contribution of the site."""
+"""The partials of a site's shards become the one contribution of the site, and back."""
 
 from __future__ import annotations
 
-import logging
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from sde.federation.frames import Content
-from sde.plugins.failure import PluginFailure
-from sde.records.partial import Partial, join_streams, pack_streams, require_all, unpack_streams
-from sde.requests.changing import internal
+from sde.records.partial import Reply, SiteWatchStates
+from sde.records.result import Done, PackedPlugin, Part, Result, States
+from sde.records.sites import Contribution
+from sde.records.streams import join_streams, pack_streams, unpack_streams
+from sde.requests.boundary import Quarantine, fault_of
+from sde.requests.completeness import require_all
 from sde.requests.gathered import Gathered, WindowsDiffer
-from sde.wire import Ask, Refusal, Request
-
-_log = logging.getLogger(__name__)
+from sde.wire import Ask, Code, Refusal, Request
 
 
-def contribution(request: Request, partials: list[Partial]) -> Content:
-    """What a site has to say, if only a fault.
-
-    WindowsDiffer if its shards mean different ones; PluginFailure if its plug-in misbehaves.
-    """
+def contribution(
+    key: str,
+    request: Request,
+    partials: Sequence[Reply | SiteWatchStates],
+    quarantine: Quarantine,
+) -> Content:
+    """What a site has to say, if only a fault. WindowsDiffer if its shards mean different ones."""
     try:
-        require_all(partials)
-        return _contribution(request, partials)
-    except Refusal as refused:
-        return Content({"fault": asdict(refused.fault)})
-    except (WindowsDiffer, PluginFailure):
+        return _contribution(key, request, require_all(partials))
+    except WindowsDiffer:
         raise
-    except Exception as error:  # a defect in a kind must not stop every other answer
-        _log.exception("no contribution to %r", request)
-        return Content({"fault": asdict(internal(error))})
+    except Exception as error:
+        return Content(Contribution(key=key, fault=fault_of(error, request, quarantine)))
 
 
-def _contribution(request: Request, partials: list[Partial]) -> Content:
-    if not isinstance(request, Ask):
-        return Content({"ok": partials[0].head["ok"]})
-    head: dict[str, Any] = {"about": partials[0].head["about"]}
-    if "plugin" in partials[0].head:  # not the plug-in itself: each site runs its own
-        head["sha256"] = partials[0].head["plugin"]["version"]["sha256"]
-    if "cells" in partials[0].head:
-        return _cells(head, partials)
-    gathered = Gathered(partials, request.span)
-    asked, _ = gathered.kind.check_query(request.query, len(head["about"]) - 1)
+def _contribution(key: str, request: Request, results: list[Result]) -> Content:
+    match results[0]:
+        case Done() as done:
+            return Content(Contribution(key=key, ok=done.fields()))
+        case States():
+            assert isinstance(request, Ask)
+            return _states(key, request, [s for s in results if isinstance(s, States)])
+        case _:
+            raise Refusal(Code.BAD_REQUEST, f"{request.op} is asked of one site")
+
+
+def _states(key: str, request: Ask, states: list[States]) -> Content:
+    first = states[0]
+    about, plugin = first.about, first.plugin
+    sha256 = plugin.version.sha256 if plugin else ""  # not the plug-in: each site runs its own
+    if first.cells is not None:  # where a session ends is known when those of all sites met
+        cells = [cell for s in states for cell in s.cells or ()]
+        counts = [count for s in states for count in s.tuples]
+        head = Contribution(key=key, about=about, sha256=sha256, tuples=counts, cells=cells)
+        return Content(head, [part.data for s in states for part in s.parts])
+    gathered = Gathered(states, request.span)
+    asked, _ = gathered.kind.check_query(request.query, len(about) - 1)
     if asked.across:
-        streams = join_streams([unpack_streams(p.parts[0]) for p in partials])
-        head["tuples"] = [sum(p.head["tuples"][0] for p in partials)]
+        streams = join_streams([unpack_streams(s.parts[0].data) for s in states])
+        tuples: list[int | None] = [sum(s.tuples[0] or 0 for s in states)]
+        head = Contribution(key=key, about=about, sha256=sha256, tuples=tuples)
         return Content(head, [pack_streams(streams)])
-    head |= _windows(gathered, partials)
-    head["tuples"] = [
-        _sum(p.head["tuples"][i] for p in partials) for i in range(len(head["about"]))
-    ]
-    held = zip(gathered.merged, head["tuples"], strict=True)
-    return Content(head, [b"" if tuples is None else one.to_bytes() for one, tuples in held])
+    tuples = [_sum(s.tuples[i] for s in states) for i in range(len(about))]
+    windowed = [s for s in states if s.windows] if gathered.interval is not None else []
+    latest = max((s.latest for s in windowed if s.latest is not None), default=None)
+    head = Contribution(
+        key=key,
+        about=about,
+        sha256=sha256,
+        tuples=tuples,
+        windows=windowed[0].windows if windowed else [],
+        latest=latest,
+    )
+    found = zip(gathered.merged, tuples, strict=True)
+    return Content(head, [b"" if count is None else one.to_bytes() for one, count in found])
 
 
-def _sum(tuples: Any) -> int | None:
+def _sum(counts: Iterable[int | None]) -> int | None:
     """None: no shard has any part of it."""
-    told = [t for t in tuples if t is not None]
-    return sum(told) if told else None
+    found = [count for count in counts if count is not None]
+    return sum(found) if found else None
 
 
-def _cells(head: dict[str, Any], partials: list[Partial]) -> Content:
-    """Where a session ends is known only when the cells of all sites are together."""
-    for name in ("cells", "tuples"):
-        head[name] = [one for p in partials for one in p.head[name]]
-    return Content(head, [part for p in partials for part in p.parts])
-
-
-def _windows(gathered: Gathered, partials: list[Partial]) -> dict[str, Any]:
-    interval = gathered.interval
-    if interval is None:
-        return {}
-    told = [p.head for p in partials if p.head.get("windows")]
-    latest = max((h["latest"] for h in told if h["latest"] is not None), default=None)
-    return {"windows": told[0]["windows"], "latest": latest}
+def states_of(head: Contribution, parts: list[bytes], plugin: PackedPlugin | None) -> States:
+    """A contribution of states as merge takes those of shards."""
+    return States(
+        about=head.about,
+        plugin=plugin,
+        tuples=list(head.tuples),
+        windows=list(head.windows),
+        latest=head.latest,
+        cells=head.cells,
+        parts=[Part(part) for part in parts],
+    )

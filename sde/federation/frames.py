@@ -1,6 +1,6 @@
 """Frames: what travels between two sites. Bytes from outside are nobody's until the mark fits.
 
-magic "SDEQ" (a request) or "SDEA" (a contribution) | length of the sender's name u8 | sender
+magic "SDEQ" (PeerRequest) or "SDEA" (Contribution) | length of the sender's name u8 | sender
 mark: HMAC-SHA256 of magic, sender, receiver and body, under the secret of the two | body
 body: zlib of a bundle: a JSON head, then states
 """
@@ -11,10 +11,13 @@ import hashlib
 import hmac
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
 
-import orjson
+import msgspec
+from msgspec import Struct
 
+from sde.records.codec import encode
+from sde.records.sites import Contribution, PeerRequest
+from sde.wire import Code, Fault
 from sde.wire.framing import FramingError, pack, unpack
 
 REQUEST, CONTRIBUTION = MAGICS = b"SDEQ", b"SDEA"
@@ -22,7 +25,8 @@ LONGEST_SITE = 100  # bytes of a site's name
 MOST_BYTES = 12 << 20  # of a frame: a topic takes messages of 16 MiB
 _MOST_UNPACKED = 64 << 20
 _MARK = hashlib.sha256().digest_size
-_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+Head = PeerRequest | Contribution
 
 
 class FrameError(ValueError):
@@ -31,10 +35,16 @@ class FrameError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """`head` is a JSON object; `parts` are states."""
+    """`parts` are states."""
 
-    head: dict[str, Any]
+    head: Head
     parts: list[bytes] = field(default_factory=list)
+
+
+class _Keyed(Struct):
+    """What is left of a contribution that is damaged: the request it was for."""
+
+    key: str
 
 
 def is_frame(payload: bytes) -> bool:
@@ -50,18 +60,19 @@ def sender_of(payload: bytes) -> str:
         raise FrameError("the sender's name is not UTF-8") from None
 
 
-def seal(magic: bytes, sender: str, receiver: str, secret: bytes, content: Content) -> bytes:
+def seal(sender: str, receiver: str, secret: bytes, content: Content) -> bytes:
     """
-    >>> frame = seal(REQUEST, "a", "b", b"secret", Content({"key": "k"}, [b"state"]))
-    >>> unseal(frame, "b", b"secret")
-    Content(head={'key': 'k'}, parts=[b'state'])
+    >>> frame = seal("a", "b", b"secret", Content(PeerRequest("k"), [b"state"]))
+    >>> unseal(frame, "b", b"secret").parts
+    [b'state']
     >>> unseal(frame, "c", b"secret")
     Traceback (most recent call last):
     ...
     sde.federation.frames.FrameError: the mark does not fit
     """
     name = sender.encode()
-    body = zlib.compress(pack([orjson.dumps(content.head, option=_JSON), *content.parts]))
+    magic = REQUEST if isinstance(content.head, PeerRequest) else CONTRIBUTION
+    body = zlib.compress(pack([encode(content.head), *content.parts]))
     head = magic + bytes([len(name)]) + name
     return head + _mark(head, receiver, secret, body) + body
 
@@ -78,12 +89,21 @@ def unseal(payload: bytes, receiver: str, secret: bytes) -> Content:
         if inflate.unconsumed_tail or not inflate.eof:
             raise FrameError(f"the body is cut, or has more than {_MOST_UNPACKED} bytes")
         described, *parts = unpack(bundle)
-        told = orjson.loads(described)
-    except (zlib.error, FramingError, orjson.JSONDecodeError, ValueError) as error:
+        return Content(_head(payload[:4], described), parts)
+    except (zlib.error, FramingError, msgspec.DecodeError, RecursionError, ValueError) as error:
         raise FrameError(f"the body cannot be read: {error}"[:200]) from None
-    if not isinstance(told, dict):
-        raise FrameError("the head is no JSON object")
-    return Content(told, parts)
+
+
+def _head(magic: bytes, described: bytes) -> Head:
+    """A contribution that is damaged still says which request it was for, and that it is."""
+    if magic == REQUEST:
+        return msgspec.json.decode(described, type=PeerRequest)
+    try:
+        return msgspec.json.decode(described, type=Contribution)
+    except msgspec.ValidationError as error:
+        key = msgspec.json.decode(described, type=_Keyed).key
+        reason = f"its contribution is damaged: {error}"[:300]
+        return Contribution(key=key, fault=Fault(Code.BAD_STATE, reason))
 
 
 def _mark(head: bytes, receiver: str, secret: bytes, body: bytes) -> bytes:

@@ -1,84 +1,59 @@
-"""Ingest's hand at the entrance: what comes from other sites, and requests that go to them."""
+"""Federation, in ingest: frames of other sites become records."""
 
 from __future__ import annotations
 
 import base64
 import logging
-from typing import Any
 
-from sde.federation.frames import CONTRIBUTION, Content, FrameError, sender_of
-from sde.federation.maintain import OTHERS
+from sde.federation.frames import Content, FrameError, sender_of
 from sde.federation.peers import Peers
-from sde.federation.pending import Contribution
-from sde.federation.request import asked_of, read_note, read_request, split, standing_watch
-from sde.infore import is_infore
-from sde.records.arrived import Arrived
-from sde.wire import Fields, Refusal, decode_request
+from sde.federation.request import request_of_peer
+from sde.records.arrived import FromSite
+from sde.records.asked import Asked
+from sde.records.position import Position
+from sde.records.sites import (
+    Contribution,
+    OwnNote,
+    SiteContribution,
+    SiteMessage,
+    SiteNote,
+    Stray,
+)
+from sde.wire import Refusal
 
-_CODE = "plugin"  # in the head of a partial; no site takes code from another
+OTHERS = "others"  # whom frames are counted under that name no site we know
+
 _log = logging.getLogger(__name__)
 
 
-def parted(arrived: Arrived, peers: Peers) -> Arrived:
-    """A request that names sites, as the stages take it; others as they are."""
-    message = arrived.message
-    if message is None or arrived.federated is not None or is_infore(message):
-        return arrived
-    try:
-        plain, federated = split(message, arrived.place, peers)
-        if federated is None:
-            return arrived
-        decode_request(plain, arrived.place)  # what is wrong with it is told here, to nobody else
-        asked = asked_of(federated)
-        assert asked is not None
-        standing = standing_watch(message, asked, peers.site)
-    except Refusal as refusal:
-        return Arrived(arrived.place, arrived.time, message, refusal.fault)
-    return Arrived(
-        arrived.place,
-        arrived.time,
-        plain,
-        attached=None if standing is None else {"standing": standing},
-        federated=federated,
-    )
-
-
-def from_site(payload: bytes, place: str, time: int, peers: Peers) -> Arrived:
+def from_site(payload: bytes, position: Position, time: int, peers: Peers) -> Asked | FromSite:
     """A frame of a site we know becomes a request or a contribution; any other is only counted."""
     try:
         sender, content = peers.unseal(payload)
-        own = sender == peers.site
-        if payload[:4] == CONTRIBUTION:
-            federated = _contribution(content, sender, len(payload), own)
-            return Arrived(place, time, None, loop=True, federated=federated)
-        if own:
+        head, size = content.head, len(payload)
+        message: SiteMessage
+        if isinstance(head, Contribution):
+            message = _contribution(content, head, sender, size, own=sender == peers.site)
+        elif sender == peers.site:
             raise FrameError("a site does not ask itself")
-        if "request" not in content.head:
-            told = read_note(content, sender, len(payload))
-            return Arrived(place, time, None, loop=True, federated=told)
-        given = read_request(content, sender, len(payload))
-        attached = None if given.standing is None else {"standing": given.standing}
-        return Arrived(
-            place,
-            time,
-            given.request,
-            at=given.at,
-            attached=attached,
-            federated=given.wanted.as_json(),
-        )
+        elif head.request is not None:
+            return request_of_peer(head, sender, size, position, time)
+        else:
+            message = SiteNote(head.key, sender, size, head.whole, head.norm)
     except (FrameError, Refusal) as error:
         reason = error.fault.message if isinstance(error, Refusal) else error
-        _log.warning("a message from outside was dropped (%s): %s", place, reason)
-        return Arrived(place, time, None, loop=True, federated={"stray": _claimed(payload, peers)})
+        _log.warning("a message from outside was dropped (%s): %s", position, reason)
+        message = Stray(_claimed(payload, peers))
+    return FromSite(position=position, time=time, message=message)
 
 
-def _contribution(content: Content, sender: str, size: int, own: bool) -> dict[str, Any]:
-    key = Fields(content.head).text("key")
+def _contribution(
+    content: Content, head: Contribution, sender: str, size: int, own: bool
+) -> SiteContribution | OwnNote:
     parts = [base64.b64encode(part).decode() for part in content.parts]
-    if own and content.head.keys() & {"sent", "norm"}:
-        return {"own": {**content.head, "parts": parts}}
-    head = {name: value for name, value in content.head.items() if name != _CODE}
-    return Contribution(key, sender, size, head, parts).as_json()
+    if own and (head.sent is not None or head.norm is not None):
+        return OwnNote(head.key, head.sent, parts, head.norm)
+    return SiteContribution(head.key, sender, size, head, parts)
 
 
 def _claimed(payload: bytes, peers: Peers) -> str:

@@ -1,118 +1,108 @@
-"""Maintain's hand at the desk: what a shard does about requests of several sites.
+"""Federation, in maintain: what shard 0 keeps of requests over several sites.
 
-Only shard 0 has a desk. What it changes there follows from what arrived alone, so that a replay of
-the log does the same.
+What changes there follows from what arrived alone, so that a replay of the log does the same.
 """
 
 from __future__ import annotations
 
-import base64
-from dataclasses import asdict, replace
-from typing import Any
+from typing import assert_never
 
-from sde.federation.pending import Contribution, Desk, Waiting
-from sde.federation.request import asked_of, wanted_of
-from sde.federation.watch_state import Ledger
-from sde.records.arrived import Arrived
-from sde.records.partial import Partial
+from sde.federation.pending import PendingRequests, Waiting
+from sde.federation.watch_state import SiteWatches
+from sde.records.arrived import FromSite
+from sde.records.asked import AnyAsked, Asked
+from sde.records.partial import Partial, SiteContributions, SiteWatchUnknown, Subject
+from sde.records.result import PackedPlugin
+from sde.records.sites import Asking, Contributing, OwnNote, SiteContribution, SiteNote, Stray
+from sde.requests.questions import packed_plugin
 from sde.shard.shard import Shard
 from sde.storage.facts import Factual
-from sde.wire.fields import LONGEST_NAME
-
-OTHERS = "others"  # whom frames are counted under that name no site we know
+from sde.wire.forms import LONGEST_NAME
 
 
 def beside(number: int) -> dict[str, Factual]:
-    """What a shard keeps for requests of several sites."""
-    return {"desk": Desk(), "ledger": Ledger()} if number == 0 else {}
+    """What a shard keeps for requests of several sites, by its name in the store."""
+    return {"desk": PendingRequests(), "ledger": SiteWatches()} if number == 0 else {}
 
 
-def desk_of(shard: Shard) -> Desk:
-    desk = shard.beside["desk"]
-    assert isinstance(desk, Desk)
-    return desk
+def pending_of(shard: Shard) -> PendingRequests:
+    pending = shard.beside["desk"]
+    assert isinstance(pending, PendingRequests)
+    return pending
 
 
-def ledger_of(shard: Shard) -> Ledger:
-    ledger = shard.beside["ledger"]
-    assert isinstance(ledger, Ledger)
-    return ledger
+def watches_of(shard: Shard) -> SiteWatches:
+    watches = shard.beside["ledger"]
+    assert isinstance(watches, SiteWatches)
+    return watches
 
 
-def contributes(arrived: Arrived) -> bool:
+def contributes(asked: AnyAsked) -> bool:
     """Whether a request is to be carried out here: this site may only be the one that asks."""
-    asked = asked_of(arrived.federated)
-    return asked is None or asked.own
+    role = asked.role if isinstance(asked, Asked) else None
+    return role.own if isinstance(role, Asking) else True
 
 
-def note(shard: Shard, arrived: Arrived) -> bool:
-    """Change the desk as `arrived` asks for; whether it did, and the log must keep it."""
-    federated = arrived.federated
-    if federated is None or shard.number != 0:
+def note_request(shard: Shard, asked: AnyAsked) -> bool:
+    """Keep what a request over sites needs; whether anything changed that the log must keep."""
+    if shard.number != 0 or not isinstance(asked, Asked) or asked.role is None:
         return False
-    asked, wanted = asked_of(federated), wanted_of(federated)
-    if asked is not None:
-        if arrived.at is not None and not asked.again:
-            return False  # its own shards are asked once more: it waits already
-        due = max(arrived.time, shard.registry.time) + asked.deadline
-        desk_of(shard).open(arrived.as_json(), asked, due)
-        _begin(shard, arrived)
-    elif wanted is not None:
-        desk_of(shard).count(wanted.by, received=wanted.size)
-        _begin(shard, arrived)
-    elif "contribution" in federated:
-        given = Contribution(**federated["contribution"])
-        if given.head.get("standing") is True:
-            _keep(shard, given)
-        else:
-            desk_of(shard).take(given)
-    elif "told" in federated:
-        _hear(shard, **federated["told"])
-    elif "own" in federated:
-        _remember(shard, federated["own"])
-    elif "stray" in federated:
-        desk_of(shard).count(federated["stray"], refused=1)
+    match asked.role:
+        case Asking() as asking:
+            if asked.at is not None and not asking.again:
+                return False  # its own shards are asked once more: it waits already
+            due = max(asked.time, shard.registry.time) + asking.deadline
+            pending_of(shard).open(asked, asking, due)
+        case Contributing(by=by, size=size):
+            pending_of(shard).count(by, received=size)
+        case never:
+            assert_never(never)
+    if asked.attached.standing is not None:
+        watches_of(shard).begin(asked.attached.standing.key)
     return True
 
 
-# -- watches over several sites -------------------------------------------------------------------
+def note_message(shard: Shard, arrived: FromSite) -> None:
+    """Keep what a site said; for shard 0 only."""
+    match arrived.message:
+        case SiteContribution() as contribution:
+            if contribution.head.standing:
+                _keep(shard, contribution)
+            else:
+                pending_of(shard).take(contribution)
+        case SiteNote(key=key, by=by, size=size, whole=whole, norm=norm):
+            pending_of(shard).count(by, received=size)
+            watches = watches_of(shard)
+            if key in watches:
+                if whole:
+                    watches.forget_sent(key)
+                if norm is not None:
+                    watches.agree(key, norm)
+        case OwnNote(key=key, sent=sent, parts=parts, norm=norm):
+            watches = watches_of(shard)
+            if key in watches:
+                if sent is not None:
+                    watches.sent(key, sent, parts)
+                if norm is not None:
+                    watches.agree(key, norm)
+        case Stray(site=site):
+            pending_of(shard).count(site, refused=1)
+        case never:
+            assert_never(never)
 
 
-def _begin(shard: Shard, arrived: Arrived) -> None:
-    standing = (arrived.attached or {}).get("standing")
-    if standing is not None:
-        ledger_of(shard).begin(standing["key"])
-
-
-def _keep(shard: Shard, given: Contribution) -> None:
+def _keep(shard: Shard, contribution: SiteContribution) -> None:
     """A site's new state; of a watch that has ended here it comes too late."""
-    if given.key not in ledger_of(shard):
-        over = "fault" in given.head
-        desk_of(shard).count(given.site, received=given.size, late=int(not over))
+    pending, watches = pending_of(shard), watches_of(shard)
+    site, size = contribution.site, contribution.size
+    if contribution.key not in watches:
+        over = contribution.head.fault is not None
+        pending.count(site, received=size, late=int(not over))
         if not over:
-            watch = str(given.head.get("watch"))[:LONGEST_NAME]
-            ledger_of(shard).orphans.append({"site": given.site, "key": given.key, "watch": watch})
+            watches.unknown.append(contribution)
     else:
-        taken = ledger_of(shard).take(given, shard.registry.time)
-        desk_of(shard).count(given.site, received=given.size, repeated=int(not taken))
-
-
-def _hear(shard: Shard, key: str, by: str, size: int, whole: bool, norm: float | None) -> None:
-    desk_of(shard).count(by, received=size)
-    if key in ledger_of(shard):
-        if whole:
-            ledger_of(shard).forget_sent(key)
-        if norm is not None:
-            ledger_of(shard).agree(key, norm)
-
-
-def _remember(shard: Shard, own: dict[str, Any]) -> None:
-    """What this site's merge said to the others."""
-    if own["key"] in ledger_of(shard):
-        if "sent" in own:
-            ledger_of(shard).sent(own["key"], own["sent"], own["parts"])
-        if "norm" in own:
-            ledger_of(shard).agree(own["key"], own["norm"])
+        taken = watches.take(contribution, shard.registry.time)
+        pending.count(site, received=size, repeated=int(not taken))
 
 
 def close_ended(shard: Shard) -> None:
@@ -120,68 +110,72 @@ def close_ended(shard: Shard) -> None:
     if shard.number == 0:
         for watching in shard.registry.watches.ended:
             if watching.standing is not None:
-                ledger_of(shard).end(watching.standing["key"])
+                watches_of(shard).end(watching.standing.key)
 
 
-# -- what is said ---------------------------------------------------------------------------------
-
-
-def with_traffic(shard: Shard, arrived: Arrived, head: dict[str, Any]) -> dict[str, Any]:
-    """A peer is told how many bytes came from it: so it knows what it sent."""
-    wanted = wanted_of(arrived.federated)
-    if wanted is None or shard.number != 0:
-        return head
-    return {**head, "received": desk_of(shard).traffic[wanted.by].received}
+def received_from(shard: Shard, asked: AnyAsked) -> int | None:
+    """How many bytes came from the peer that asks: so it learns what it sent."""
+    role = asked.role if isinstance(asked, Asked) else None
+    if not isinstance(role, Contributing) or shard.number != 0:
+        return None
+    return pending_of(shard).traffic[role.by].received
 
 
 def answers(shard: Shard, batch: int) -> list[Partial]:
-    """Partials for the requests that have waited long enough."""
+    """Partials for requests whose contributions have come, or whose time is up."""
     if shard.number != 0:
         return []
-    desk, ledger = desk_of(shard), ledger_of(shard)
-    done, desk.done = desk.done, []
-    traffic = {site: asdict(held) for site, held in desk.traffic.items()}
-    orphans, ledger.orphans = ledger.orphans, []
+    pending, watches = pending_of(shard), watches_of(shard)
+    done, pending.done = pending.done, []
+    unknown, watches.unknown = watches.unknown, []
     return [
-        *(_partial(shard, waiting, traffic, batch) for waiting in done),
-        *(_orphaned(shard, orphan, batch) for orphan in orphans),
+        *(_contributions(shard, waiting, batch) for waiting in done),
+        *(_unknown(shard, contribution, batch) for contribution in unknown),
     ]
 
 
-def _orphaned(shard: Shard, orphan: dict[str, str], batch: int) -> Partial:
-    place = f"orphan {orphan['site']} {orphan['key']}"
-    return Partial(Arrived(place, shard.registry.time, None), 0, 1, batch, {"orphan": orphan})
-
-
-def forget_words(shard: Shard) -> None:
-    """After a replay: what there was to say was said."""
-    close_ended(shard)
-    shard.registry.watches.ended.clear()
-    if shard.number == 0:
-        desk_of(shard).done.clear()
-        ledger_of(shard).orphans.clear()
-
-
-def _partial(shard: Shard, waiting: Waiting, traffic: dict[str, Any], batch: int) -> Partial:
-    came = list(waiting.came.values())
-    told = [{"site": c.site, "size": c.size, "head": c.head, "parts": len(c.parts)} for c in came]
-    arrived = Arrived.from_json(waiting.arrived)
-    return Partial(
-        replace(arrived, place=f"{arrived.place}\ndesk"),
-        0,
-        1,
-        batch,
-        {"came": told, "traffic": traffic, **_plugin(shard, told)},
-        [base64.b64decode(part) for c in came for part in c.parts],
+def _contributions(shard: Shard, waiting: Waiting, batch: int) -> SiteContributions:
+    contributions = list(waiting.contributions.values())
+    return SiteContributions(
+        subject=Subject.of(waiting.asked.position, part=1),
+        shard=0,
+        of=1,
+        batch=batch,
+        time=shard.registry.time,
+        asked=waiting.asked,
+        contributions=contributions,
+        traffic=pending_of(shard).traffic,
+        plugin=_plugin(shard, contributions),
     )
 
 
-def _plugin(shard: Shard, came: list[dict[str, Any]]) -> dict[str, Any]:
+def _unknown(shard: Shard, contribution: SiteContribution, batch: int) -> SiteWatchUnknown:
+    return SiteWatchUnknown(
+        subject=Subject(f"orphan {contribution.site} {contribution.key}"),
+        shard=0,
+        of=1,
+        batch=batch,
+        time=shard.registry.time,
+        site=contribution.site,
+        key=contribution.key,
+        watch=contribution.head.watch[:LONGEST_NAME],
+    )
+
+
+def _plugin(shard: Shard, contributions: list[SiteContribution]) -> PackedPlugin | None:
     """The plug-in that sites told states of, if this site has it."""
-    for one in came:
-        about = one["head"].get("about")
-        kind = about[0].get("kind") if isinstance(about, list) and about else None
-        packed = shard.registry.shelf.packed(str(kind))
-        if packed is not None:
-            return {"plugin": packed}
-    return {}
+    for contribution in contributions:
+        for info in contribution.head.about[:1]:
+            packed = packed_plugin(shard, info.kind)
+            if packed is not None:
+                return packed
+    return None
+
+
+def forget_answers(shard: Shard) -> None:
+    """After a replay: what there was to answer was answered."""
+    close_ended(shard)
+    shard.registry.watches.ended.clear()
+    if shard.number == 0:
+        pending_of(shard).done.clear()
+        watches_of(shard).unknown.clear()

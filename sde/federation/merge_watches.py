@@ -1,22 +1,23 @@
-"""Merge's hand in watches over several sites: peers say what changed, the asking site answers."""
+"""Federation, in merge: of watches over several sites, peers send what changed, one answers."""
 
 from __future__ import annotations
 
+import base64
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from sde.federation.contribution import contribution
-from sde.federation.frames import Content
-from sde.federation.maintain_watches import Standing, standing_of
+from msgspec.structs import replace
+
+from sde.federation.contribution import contribution, states_of
 from sde.federation.peers import Peers
-from sde.federation.replies import Came, estimated
+from sde.federation.replies import FromOneSite, FromSites, RefusedBySites, estimate_fields
 from sde.federation.sending import Sender
-from sde.records.arrived import Arrived
-from sde.records.outgoing import Outgoing, written
-from sde.records.partial import Partial
-from sde.registry.watches import Watching
+from sde.records.outgoing import Outgoing, json_bytes
+from sde.records.partial import SiteWatchStates, SiteWatchUnknown
+from sde.records.sites import Account, Contribution, PeerRequest
+from sde.records.watching import Standing, Watching
+from sde.requests.boundary import Quarantine
 from sde.requests.drift import (
     difference,
     has_moved,
@@ -26,9 +27,10 @@ from sde.requests.drift import (
     stated,
 )
 from sde.requests.gathered import Gathered
-from sde.wire import Refusal, Watch, decode_request, watch_answer
-from synopses import KINDS, StateError, Synopsis
+from sde.wire import Ask, Code, Fault, ReplyFields, Unwatch, message_of, watch_answer
+from synopses import KINDS, StateError
 
+_LAST = 2**60  # the number of the last word on a watch
 _log = logging.getLogger(__name__)
 
 
@@ -37,195 +39,168 @@ class _Due:
     """A watch that is due at this site."""
 
     watching: Watching
-    request: Watch
     standing: Standing
-    content: Content  # what this site holds
-    account: dict[str, Any]
-    kept: list[bytes]  # states of the account
+    head: Contribution  # what this site holds
+    parts: list[bytes]
+    account: Account
     batch: int
     time: int
 
+    @property
+    def question(self) -> Ask:
+        return self.watching.request.question
 
-def _due(partials: list[Partial]) -> _Due:
-    first = partials[0]
-    watching = Watching(**first.head["standing"])
-    request = decode_request(watching.message, watching.place)
-    assert isinstance(request, Watch)
-    own = [replace(p, parts=p.parts[: p.head["own"]]) for p in partials]
-    content = contribution(request.question, own)
-    kept = first.parts[first.head["own"] :]
-    return _Due(
-        watching,
-        request,
-        standing_of(watching),
-        content,
-        first.head["account"],
-        kept,
-        first.batch,
-        first.arrived.time,
-    )
+    @property
+    def sent(self) -> list[bytes]:
+        """The state that was sent last."""
+        return [base64.b64decode(part) for part in self.account.sent]
 
 
 class SitesWatch:
-    def __init__(self, peers: Peers) -> None:
-        self._peers, self._sender = peers, Sender(peers)
+    def __init__(self, peers: Peers, quarantine: Quarantine) -> None:
+        self._peers, self._sender, self._quarantine = peers, Sender(peers), quarantine
 
-    def on_due(self, partials: list[Partial]) -> Iterator[Outgoing]:
+    def on_due(self, partials: list[SiteWatchStates]) -> Iterator[Outgoing]:
         try:
-            due = _due(partials)
+            due = self._due(partials)
             here = due.standing.by == self._peers.site
-            said = list(self._answer(due) if here else self._tell(due))
-        except Exception:  # a defect must not stop every other answer
-            _log.exception("nothing said to %s", partials[0].arrived.place)
+            messages = list(self._answer(due) if here else self._tell(due))
+        except Exception:  # the one at fault has been told: nobody waits for an answer
+            _log.exception("no answer to the watch %s", partials[0].watch.id)
             return
-        yield from said
+        yield from messages
 
-    def on_end(self, watching: Watching) -> Iterator[Outgoing]:
+    def _due(self, partials: list[SiteWatchStates]) -> _Due:
+        first = partials[0]
+        watching, standing, account = first.watch, first.watch.standing, first.account
+        assert standing is not None
+        assert account is not None
+        content = contribution(standing.key, watching.request.question, partials, self._quarantine)
+        assert isinstance(content.head, Contribution)
+        return _Due(
+            watching, standing, content.head, content.parts, account, first.batch, first.time
+        )
+
+    def on_end(self, watching: Watching, standing: Standing) -> Iterator[Outgoing]:
         """A watch has ended here: the others need not go on."""
-        standing = standing_of(watching)
         if standing.by == self._peers.site:
             for site in standing.others:
                 yield from self._end_at(site, standing.key, watching.id)
         else:
-            fault = {"code": "unknown_watch", "message": "its watch has ended", "field": ""}
-            told = {"fault": fault, "standing": True, "key": standing.key}
-            yield from self._sender.contribution(
-                standing.by, Content({**told, "number": 2**60, "base": 0})
-            )
+            fault = Fault(Code.UNKNOWN_WATCH, "its watch has ended")
+            over = Contribution(key=standing.key, fault=fault, standing=True, number=_LAST, base=0)
+            yield from self._sender.contribution(standing.by, over)
 
-    def on_orphan(self, partial: Partial) -> Iterator[Outgoing]:
+    def on_unknown(self, partial: SiteWatchUnknown) -> Iterator[Outgoing]:
         """A site goes on with a watch that nobody here knows: it may stop."""
-        orphan = partial.head["orphan"]
-        watch = str(orphan["watch"]).removeprefix(f"{self._peers.site}/")
-        yield from self._end_at(orphan["site"], orphan["key"], watch)
+        watch = partial.watch.removeprefix(f"{self._peers.site}/")
+        yield from self._end_at(partial.site, partial.key, watch)
 
     def _end_at(self, site: str, key: str, watch: str) -> Iterator[Outgoing]:
-        over = {"op": "unwatch", "id": f"{key} ended {watch}", "watch": watch}
-        return self._sender.request(site, {"key": key, "request": over})
+        over = Unwatch(id=f"{key} ended {watch}", watch=watch)
+        return self._sender.request(site, PeerRequest(key=key, request=message_of(over)))
 
     # -- at a peer --------------------------------------------------------------------------------
 
     def _tell(self, due: _Due) -> Iterator[Outgoing]:
         """What changed here, if it did, in the shorter form; and to ourselves what was sent."""
-        standing, content = due.standing, due.content
-        number = due.account["number"]
-        if not self._must_tell(due):
+        number = due.account.number
+        sent = due.sent
+        if not self._must_tell(due, sent):
             return
-        envelope = {"standing": True, "key": standing.key, "watch": due.watching.id}
-        head = {**content.head, **envelope, "number": number + 1}
-        forms = [Content({**head, "base": 0}, content.parts)]
-        changed = _changes(due)
+        head = replace(due.head, standing=True, watch=due.watching.id, number=number + 1, base=0)
+        forms = [(head, due.parts)]
+        changed = _changes(due, sent)
         if changed is not None:
-            forms.append(Content({**head, "base": number}, changed))
-        told = [list(self._sender.contribution(standing.by, form)) for form in forms]
-        yield from min(told, key=lambda messages: sum(len(m.value) for m in messages))
-        sent = Content({"key": standing.key, "sent": number + 1}, content.parts)
-        yield from self._sender.contribution(self._peers.site, sent)
+            forms.append((replace(head, base=number), changed))
+        frames = [list(self._sender.contribution(due.standing.by, *form)) for form in forms]
+        yield from min(frames, key=lambda messages: sum(len(m.value) for m in messages))
+        note = Contribution(key=due.standing.key, sent=number + 1)
+        yield from self._sender.contribution(self._peers.site, note, due.parts)
 
-    def _must_tell(self, due: _Due) -> bool:
-        content, standing = due.content, due.standing
-        if "fault" in content.head:  # it may be gone at the next tick; the asker sees no word
+    def _must_tell(self, due: _Due, sent: list[bytes]) -> bool:
+        if due.head.fault is not None:  # it may be gone at the next tick; the asker sees no word
             return False
-        if not due.kept:
+        if not sent:
             return True
-        if due.kept == content.parts:
+        if sent == due.parts:
             return False
-        if (
-            standing.drift is None
-            or len(content.parts) != 1
-            or not all((*due.kept, *content.parts))
-        ):
+        drift = due.standing.drift
+        if drift is None or len(due.parts) != 1 or not all((*sent, *due.parts)):
             return True
-        kind = KINDS[content.head["about"][0]["kind"]]
-        now, sent = kind.from_bytes(content.parts[0]), kind.from_bytes(due.kept[0])
-        query, norm = due.request.question.query, due.account["norm"]
-        return has_moved(query, now, sent, standing.drift, len(standing.others), norm)
+        kind = KINDS[due.head.about[0].kind]
+        now, before = kind.from_bytes(due.parts[0]), kind.from_bytes(sent[0])
+        query, norm = due.question.query, due.account.norm
+        return has_moved(query, now, before, drift, len(due.standing.others), norm)
 
     # -- at the site that asked ------------------------------------------------------------------
 
     def _answer(self, due: _Due) -> Iterator[Outgoing]:
-        watching, question = due.watching, due.request.question
-        came = self._came(due)
-        uid = ",".join(question.uids)
+        watching, here = due.watching, self._peers.site
+        sites = self._from_sites(due)
+        uid = due.question.named
         head = {"uid": uid, **watch_answer(watching.id, watching.number)}
-        about = {"batch": due.batch, "site": self._peers.site}
+        about = {"batch": due.batch, "site": here}
         try:
-            fields = estimated(question, came, self._peers.site)
-        except Refusal as refused:
-            yield Outgoing(
-                uid, written({**head, **refused.fault.as_json(), **came.told(), **about})
-            )
+            fields = estimate_fields(due.question, sites, here)
+        except RefusedBySites as refused:
+            fields = {**refused.fault.as_json(), **refused.figures}
+            yield Outgoing(uid, json_bytes({**head, **fields, **about}))
         else:
-            told = self._with_drift(due, came)
-            yield Outgoing(uid, written({**head, "status": "ok", **fields, **told, **about}))
-            yield from self._agree(due, came)
-        for site in due.account["gaps"]:
-            yield from self._sender.request(site, {"key": due.standing.key, "whole": True})
+            drift = self._drift(due, sites)
+            yield Outgoing(uid, json_bytes({**head, "status": "ok", **fields, **drift, **about}))
+            yield from self._agree(due, sites)
+        for site in due.account.gaps:
+            yield from self._sender.request(site, PeerRequest(key=due.standing.key, whole=True))
 
-    def _came(self, due: _Due) -> Came:
+    def _from_sites(self, due: _Due) -> FromSites:
         """The states of all sites as far as they are known here, and how old they are."""
-        sites: dict[str, Content] = {}
-        sizes: dict[str, int] = {}
-        more: dict[str, dict[str, Any]] = {}
-        here, at = self._peers.site, 0
-        sites[here], sizes[here] = _without_window(due.content), 0
-        more[here] = {"age": 0, **_window(due.content)}
-        for held in due.account["held"]:
-            content = Content(held["head"], due.kept[at : at + held["parts"]])
-            at += held["parts"]
-            sites[held["site"]] = _without_window(content)
-            sizes[held["site"]] = held["size"]
-            more[held["site"]] = {"age": max(0, due.time - held["at"]), **_window(content)}
-        arrived = Arrived(due.watching.place, due.time, None)
-        partials = {
-            site: Partial(arrived, 0, 1, due.batch, said.head, said.parts)
-            for site, said in sites.items()
-        }
-        ordered = {site: partials[site] for site in due.standing.sites if site in partials}
-        missing = {site: "no word yet" for site in due.standing.sites if site not in partials}
-        return Came(ordered, sizes, missing, more)
+        found = {self._peers.site: _from_one_site(due.head, due.parts, 0, 0)}
+        for site, state in due.account.states.items():
+            parts = [base64.b64decode(part) for part in state.parts]
+            age = max(0, due.time - state.at)
+            found[site] = _from_one_site(state.head, parts, state.size, age)
+        ordered = {site: found[site] for site in due.standing.sites if site in found}
+        missing = {site: "no word yet" for site in due.standing.sites if site not in found}
+        return FromSites(ordered, missing)
 
-    def _with_drift(self, due: _Due, came: Came) -> dict[str, Any]:
+    def _drift(self, due: _Due, sites: FromSites) -> ReplyFields:
         """By how much the value may be off through what sites have not told."""
-        drift, norm = due.standing.drift, due.account["norm"]
+        drift, norm = due.standing.drift, due.account.norm
         if drift is None:
             return {}
-        if not needs_norm(self._kind(came), due.request.question.query):
+        if not needs_norm(_gathered(sites).kind, due.question.query):
             return {"drift": drift}
         if norm is None:
             return {"drift": 0.0}  # until they know a bound, sites tell every change
-        return {"drift": stated(drift, self._norm(came), norm)}
+        return {"drift": stated(drift, norm_of(_gathered(sites).merged[0]), norm)}
 
-    def _agree(self, due: _Due, came: Came) -> Iterator[Outgoing]:
+    def _agree(self, due: _Due, sites: FromSites) -> Iterator[Outgoing]:
         """Tell the sites the norm they measure their drift against, when it has left its bound."""
-        query, told = due.request.question.query, due.account["norm"]
-        if due.standing.drift is None or not needs_norm(self._kind(came), query):
+        drift, key = due.standing.drift, due.standing.key
+        if drift is None or not needs_norm(_gathered(sites).kind, due.question.query):
             return
-        norm = next_bound(due.standing.drift, self._norm(came), told)
+        norm = next_bound(drift, norm_of(_gathered(sites).merged[0]), due.account.norm)
         if norm is None:
             return
-        agreed = {"key": due.standing.key, "norm": norm}
         for site in due.standing.others:
-            yield from self._sender.request(site, agreed)
-        yield from self._sender.contribution(self._peers.site, Content(agreed))
-
-    def _kind(self, came: Came) -> type[Synopsis]:
-        return Gathered(list(came.sites.values()), None).kind
-
-    def _norm(self, came: Came) -> float:
-        return norm_of(Gathered(list(came.sites.values()), None).merged[0])
+            yield from self._sender.request(site, PeerRequest(key=key, norm=norm))
+        yield from self._sender.contribution(self._peers.site, Contribution(key=key, norm=norm))
 
 
-def _changes(due: _Due) -> list[bytes] | None:
+def _gathered(sites: FromSites) -> Gathered:
+    return Gathered([one.states for one in sites.sites.values()], None)
+
+
+def _changes(due: _Due, sent: list[bytes]) -> list[bytes] | None:
     """The difference of each state to what was sent; None if that is no state of its kind."""
-    about, parts = due.content.head["about"], due.content.parts
-    kind = KINDS[about[0]["kind"]]
-    if not kind.linear or len(due.kept) != len(parts) or not all((*due.kept, *parts)):
+    kind = KINDS[due.head.about[0].kind]
+    if not kind.linear or len(sent) != len(due.parts) or not all((*sent, *due.parts)):
         return None
     try:
         changed = [
             difference(kind.from_bytes(now), kind.from_bytes(before)).to_bytes()
-            for now, before in zip(parts, due.kept, strict=True)
+            for now, before in zip(due.parts, sent, strict=True)
         ]
         for state in changed:
             kind.from_bytes(state)
@@ -234,12 +209,9 @@ def _changes(due: _Due) -> list[bytes] | None:
     return changed
 
 
-def _window(content: Content) -> dict[str, Any]:
-    """Sites answer for the window that is open there."""
-    found = next(filter(None, content.head.get("windows") or ()), None)
-    return {} if found is None else {"window": {"start": found[0], "end": found[1]}}
-
-
-def _without_window(content: Content) -> Content:
-    head = {n: v for n, v in content.head.items() if n not in ("windows", "latest")}
-    return replace(content, head=head)
+def _from_one_site(head: Contribution, parts: list[bytes], size: int, age: int) -> FromOneSite:
+    """Each site answers for the window that is open there."""
+    window = next((w for w in head.windows if w), None)
+    more = {} if window is None else {"window": {"start": window[0], "end": window[1]}}
+    states = replace(states_of(head, parts, None), windows=[], latest=None)
+    return FromOneSite(head, states, size, {"age": age, **more})

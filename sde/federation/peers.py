@@ -8,7 +8,7 @@ from sde.federation.frames import Content, FrameError, seal, sender_of, unseal
 
 
 class Peers:
-    """`own` marks what this site sends to itself: nobody else can write into its desk."""
+    """`own` marks what this site sends to itself: nobody else can write into its state."""
 
     def __init__(
         self, site: str = "main", secrets: Mapping[str, str] | None = None, own: str = "-"
@@ -22,8 +22,8 @@ class Peers:
         """This site, then its peers."""
         return tuple(self._secrets)
 
-    def seal(self, magic: bytes, receiver: str, content: Content) -> bytes:
-        return seal(magic, self.site, receiver, self._secrets[receiver], content)
+    def seal(self, receiver: str, content: Content) -> bytes:
+        return seal(self.site, receiver, self._secrets[receiver], content)
 
     def unseal(self, payload: bytes) -> tuple[str, Content]:
         """Who sent a frame and what it holds; FrameError if it is not from a site we know."""

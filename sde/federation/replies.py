@@ -2,126 +2,154 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
-from typing import Any
 
-from sde.federation.checks import Unusable, apart, fault_of, usable
-from sde.federation.request import Asked
-from sde.records.partial import Partial
+import msgspec
+
+from sde.federation.checks import Unusable, apart, require_usable
+from sde.federation.contribution import states_of
+from sde.records.partial import SiteContributions
+from sde.records.result import PackedPlugin, States
+from sde.records.sites import Asking, Contribution, SiteContribution
 from sde.requests.gathered import Gathered
-from sde.wire import Ask, Code, Fault, Refusal, Request, Sites, Watch
+from sde.wire import Ask, Code, Fault, Refusal, ReplyFields, Request, Sites, SynopsisInfo, Watch
 from sde.wire.durations import as_text
 from synopses import MergeError
 
 
+@dataclass(frozen=True, slots=True)
+class FromOneSite:
+    """What one site contributed; `states` of one that has any."""
+
+    head: Contribution
+    states: States
+    size: int  # bytes it came in
+    more: ReplyFields = field(default_factory=dict)  # to be said of the site
+
+    def figures(self) -> ReplyFields:
+        """What a reply says of the site."""
+        counts = self.head.tuples
+        counted = {"tuples": sum(c for c in counts if c is not None)} if self.head.about else {}
+        return {**counted, "bytes": self.size, **self.more}
+
+
 @dataclass(slots=True)
-class Came:
-    """What came from the sites, as far as it can be used."""
+class FromSites:
+    """What came from the sites, as far as it can be used, in the order they were named."""
 
-    sites: dict[str, Partial]
-    sizes: dict[str, int]
+    sites: dict[str, FromOneSite]
     missing: dict[str, str] = field(default_factory=dict)  # why a site is not in it
-    more: dict[str, dict[str, Any]] = field(default_factory=dict)  # to be said of a site
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> ReplyFields:
         """What a reply says of the sites it is from."""
-        sites = {site: self._figures(site) for site in self.sites}
+        sites = {site: one.figures() for site, one in self.sites.items()}
         missing = {"missing": self.missing} if self.missing else {}
         return {"sites": sites, **missing, "complete": not self.missing}
 
-    def _figures(self, site: str) -> dict[str, Any]:
-        tuples = self.sites[site].head.get("tuples")
-        counted = {} if tuples is None else {"tuples": sum(t for t in tuples if t is not None)}
-        return {**counted, "bytes": self.sizes[site], **self.more.get(site, {})}
+    def leave_out(self, reasons: dict[str, str]) -> None:
+        self.missing |= reasons
+        self.sites = {site: one for site, one in self.sites.items() if site not in reasons}
 
 
-def sorted_out(partial: Partial, asked: Asked) -> Came:
-    """The contributions in the order in which their sites were named."""
-    given, sizes, at = {}, {}, 0
-    plugin = {"plugin": partial.head["plugin"]} if "plugin" in partial.head else {}
-    for one in partial.head["came"]:
-        parts = partial.parts[at : at + one["parts"]]
-        at += one["parts"]
-        sizes[one["site"]] = one["size"]
-        head = {**one["head"], **plugin}
-        given[one["site"]] = Partial(partial.arrived, 0, 1, partial.batch, head, parts)
-    ordered = {site: given[site] for site in asked.sites if site in given}
-    silent = {
-        site: f"no answer within {as_text(asked.deadline)}"
-        for site in asked.sites
-        if site not in given
-    }
-    return Came(ordered, sizes, silent)
+def one_site(contribution: SiteContribution, plugin: PackedPlugin | None) -> FromOneSite:
+    parts = [base64.b64decode(part) for part in contribution.parts]
+    head = contribution.head
+    return FromOneSite(head, states_of(head, parts, plugin), contribution.size)
 
 
-def reply_fields(request: Request, partial: Partial, asked: Asked, here: str) -> dict[str, Any]:
-    """What the reply says; Refused if there is none, WindowsDiffer if sites mean different ones."""
-    came = sorted_out(partial, asked)
+def from_sites(partial: SiteContributions, asking: Asking) -> FromSites:
+    found = {one.site: one_site(one, partial.plugin) for one in partial.contributions}
+    ordered = {site: found[site] for site in asking.sites if site in found}
+    late = f"no answer within {as_text(asking.deadline)}"
+    return FromSites(ordered, {site: late for site in asking.sites if site not in found})
+
+
+def reply_fields(
+    request: Request, partial: SiteContributions, asking: Asking, here: str
+) -> ReplyFields:
+    """What the reply says; RefusedBySites if there is none, WindowsDiffer if sites mean other
+    ones."""
+    sites = from_sites(partial, asking)
     match request:
         case Ask():
-            return estimated(request, came, here)
+            return estimate_fields(request, sites, here)
         case Sites():
-            return {"value": _told_of_sites(partial, came, asked, here)}
+            return {"value": _listed(partial, sites, asking, here)}
         case _:
-            return _acknowledged(came, here, isinstance(request, Watch))
+            return _acknowledged(sites, here, isinstance(request, Watch))
 
 
-class Refused(Refusal):
+class RefusedBySites(Refusal):
     """A refusal that says what is known of the sites, too."""
 
-    def __init__(self, fault: Fault, came: Came) -> None:
+    def __init__(self, fault: Fault, sites: FromSites) -> None:
         super().__init__(fault.code, fault.message, fault.field)
-        self.told = came.told()
+        self.figures = sites.figures()
 
 
-def estimated(request: Ask, came: Came, here: str) -> dict[str, Any]:
-    """The answer out of what came, without those whose contribution cannot be used."""
-    faults = {s: fault_of(p.head) for s, p in came.sites.items() if "fault" in p.head}
-    expected: list[dict[str, Any]] | None = None
-    for site in sorted(
-        came.sites, key=lambda s: s != here
-    ):  # what counts is how it is defined here
+def estimate_fields(request: Ask, sites: FromSites, here: str) -> ReplyFields:
+    """The answer from all sites, without those whose contribution cannot be used."""
+    faults = {s: one.head.fault for s, one in sites.sites.items() if one.head.fault is not None}
+    unusable = {site: fault.message for site, fault in faults.items()}
+    expected: list[SynopsisInfo] | None = None
+    # What counts is how it is defined here.
+    for site in sorted(sites.sites.keys() - faults.keys(), key=lambda s: (s != here, s)):
+        one = sites.sites[site]
         try:
-            found = usable(came.sites[site], request, expected)
+            require_usable(one.states, one.head.sha256, request, expected)
         except Unusable as error:
-            came.missing[site] = str(error)
+            unusable[site] = str(error)
         else:
-            expected = expected or found.head["about"]
-    came.sites = {s: p for s, p in came.sites.items() if s not in came.missing}
-    if not came.sites:
+            expected = expected or one.head.about
+    sites.leave_out(unusable)
+    if not sites.sites:
         fault = faults.get(here) or next(iter(faults.values()), None)
-        reasons = "; ".join(f"{site}: {why}" for site, why in came.missing.items())
-        raise Refused(fault or Fault(Code.INCOMPLETE, f"no site answered: {reasons}"), came)
+        reasons = "; ".join(f"{site}: {why}" for site, why in sites.missing.items())
+        raise RefusedBySites(fault or Fault(Code.INCOMPLETE, f"no site answered: {reasons}"), sites)
+    states = {site: one.states for site, one in sites.sites.items()}
     try:
-        fields = Gathered(apart(came.sites, request), request.span).estimate(request)
+        fields = Gathered(apart(states, request), request.span).answer(request)
     except MergeError as error:
-        raise Refused(Fault(Code.NOT_MERGEABLE, f"several sites have it: {error}"), came) from None
+        fault = Fault(Code.NOT_MERGEABLE, f"several sites have it: {error}")
+        raise RefusedBySites(fault, sites) from None
     except Refusal as refusal:
-        raise Refused(refusal.fault, came) from None
-    return {**fields, **came.told()}
+        raise RefusedBySites(refusal.fault, sites) from None
+    return {**fields, **sites.figures()}
 
 
-def _acknowledged(came: Came, here: str, may_lack: bool) -> dict[str, Any]:
+def _acknowledged(sites: FromSites, here: str, may_lack: bool) -> ReplyFields:
     """`may_lack`: it goes on without sites that did not follow, as long as this one did."""
-    faults = {s: fault_of(p.head) for s, p in came.sites.items() if "ok" not in p.head}
-    came.sites = {s: p for s, p in came.sites.items() if s not in faults}
-    came.missing |= {site: fault.message for site, fault in faults.items()}
-    if came.missing and not (may_lack and here in came.sites):
+    unsaid = Fault(Code.INTERNAL, "a fault")
+    faults = {s: one.head.fault or unsaid for s, one in sites.sites.items() if one.head.ok is None}
+    sites.leave_out({site: fault.message for site, fault in faults.items()})
+    if sites.missing and not (may_lack and here in sites.sites):
         fault = faults.get(here) or next(iter(faults.values()), None)
-        reasons = "; ".join(f"{site}: {why}" for site, why in sorted(came.missing.items()))
-        done = f"; done at {', '.join(came.sites)}" if came.sites else ""
+        reasons = "; ".join(f"{site}: {why}" for site, why in sorted(sites.missing.items()))
+        done = f"; done at {', '.join(sites.sites)}" if sites.sites else ""
         code, name = (fault.code, fault.field) if fault else (Code.INCOMPLETE, "sites")
-        raise Refused(Fault(code, f"{reasons}{done}", name), came)
-    told = next(iter(came.sites.values())).head["ok"]
-    mine = came.sites[here].head["ok"] if here in came.sites else told
-    return {**(mine if isinstance(mine, dict) else {}), **came.told()}
+        raise RefusedBySites(Fault(code, f"{reasons}{done}", name), sites)
+    mine = sites.sites.get(here) or next(iter(sites.sites.values()))
+    return {**(mine.head.ok or {}), **sites.figures()}
 
 
-def _told_of_sites(partial: Partial, came: Came, asked: Asked, here: str) -> list[dict[str, Any]]:
-    traffic = {name: held for name, held in partial.head["traffic"].items() if name != here}
-    told = [
-        {"site": site, "here": site == here, "answers": site in came.sites, **traffic.get(site, {})}
-        for site in asked.sites
+def _listed(
+    partial: SiteContributions, sites: FromSites, asking: Asking, here: str
+) -> list[ReplyFields]:
+    """The sites that are known, then those that frames claimed to be from."""
+    traffic = {
+        name: msgspec.to_builtins(counts)
+        for name, counts in partial.traffic.items()
+        if name != here
+    }
+    known = [
+        {
+            "site": site,
+            "here": site == here,
+            "answers": site in sites.sites,
+            **traffic.get(site, {}),
+        }
+        for site in asking.sites
     ]
-    unknown = {name: held for name, held in traffic.items() if name not in asked.sites}
-    return told + [{"site": name, "answers": False, **held} for name, held in unknown.items()]
+    others = {name: counts for name, counts in traffic.items() if name not in asking.sites}
+    return known + [{"site": name, "answers": False, **counts} for name, counts in others.items()]

@@ -1,14 +1,13 @@
-"""Frames as messages to be written: to the desk of this site, or outbound to another."""
+"""Frames as messages to be written: to the state of this site, or outbound to another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
 
-from sde.federation.frames import CONTRIBUTION, MOST_BYTES, REQUEST, Content
+from sde.federation.frames import MOST_BYTES, Content
 from sde.federation.peers import Peers
-from sde.records.outgoing import Outgoing, Role
+from sde.records.outgoing import Outgoing, Topic
+from sde.records.sites import Contribution, PeerRequest
 from sde.wire import Code, Fault
 
 
@@ -18,26 +17,32 @@ class Sender:
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
 
-    def request(self, site: str, head: dict[str, Any]) -> Iterator[Outgoing]:
+    def request(self, site: str, head: PeerRequest) -> Iterator[Outgoing]:
         if site in self._peers.sites:
-            yield self._outgoing(site, self._peers.seal(REQUEST, site, Content(head)))
+            yield self._outgoing(site, self._peers.seal(site, Content(head)))
 
-    def contribution(self, site: str, content: Content) -> Iterator[Outgoing]:
+    def contribution(
+        self, site: str, head: Contribution, parts: list[bytes] | None = None
+    ) -> Iterator[Outgoing]:
         """One that is too large for a topic becomes a fault, so that nobody waits for it."""
         if site not in self._peers.sites:
             return
-        frame = self._peers.seal(CONTRIBUTION, site, content)
+        frame = self._peers.seal(site, Content(head, parts or []))
         if len(frame) > MOST_BYTES:
             reason = f"its contribution has {len(frame)} bytes: expected at most {MOST_BYTES}"
-            fault = asdict(Fault(Code.TOO_LARGE, reason))
-            kept = {n: content.head[n] for n in _ENVELOPE if n in content.head}
-            frame = self._peers.seal(CONTRIBUTION, site, Content({**kept, "fault": fault}))
+            refused = Contribution(
+                key=head.key,
+                received=head.received,
+                standing=head.standing,
+                number=head.number,
+                base=head.base,
+                watch=head.watch,
+                fault=Fault(Code.TOO_LARGE, reason),
+            )
+            frame = self._peers.seal(site, Content(refused))
         yield self._outgoing(site, frame)
 
     def _outgoing(self, site: str, frame: bytes) -> Outgoing:
         if site == self._peers.site:
-            return Outgoing("", frame, Role.LOOP)
-        return Outgoing(site, frame, Role.OUTBOUND)
-
-
-_ENVELOPE = ("key", "received", "standing", "number", "base", "watch")
+            return Outgoing("", frame, Topic.LOOP)
+        return Outgoing(site, frame, Topic.OUTBOUND)

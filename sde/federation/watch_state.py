@@ -1,4 +1,4 @@
-"""The ledger: what sites told each other for watches over several sites, in the state of shard 0.
+"""What sites told each other for watches over several sites, in the state of shard 0.
 
 Where the watch was asked for, it holds the last state of each other site; at the others, the state
 that was sent last, so that only what changed since then need travel.
@@ -7,57 +7,48 @@ that was sent last, so that only what changed since then need travel.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sde.federation.pending import Contribution
+import msgspec
+
+from sde.records.codec import as_fact
+from sde.records.sites import Account, SiteContribution, SiteState
 from sde.storage.facts import Fact, Factual
 from synopses import KINDS
 
 
-@dataclass(slots=True)
-class Held:
-    """The last state of a site; `parts` in base64."""
+class SiteWatches(Factual):
+    """The accounts of watches over sites, by their keys."""
 
-    number: int
-    at: int  # when it came, by the clock of this site
-    size: int  # bytes it came in
-    head: dict[str, Any]
-    parts: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Account:
-    """Of one watch, by its key."""
-
-    held: dict[str, Held] = field(default_factory=dict)  # by site
-    gaps: list[str] = field(default_factory=list)  # sites whose whole state is wanted again
-    number: int = 0  # of what was sent last
-    sent: list[str] = field(default_factory=list)  # that state
-    norm: float | None = None  # bound of the norm that sites measure their drift against
-
-
-class Ledger(Factual):
     def __init__(self) -> None:
         super().__init__()
         self._accounts: dict[str, Account] = {}
-        self.orphans: list[dict[str, str]] = []  # watches of others that none here knows
+        self.unknown: list[SiteContribution] = []  # to watches that none here knows
 
     # -- facts ------------------------------------------------------------------------------------
 
     def facts(self) -> Iterator[Fact]:
         for key, account in self._accounts.items():
-            for site, held in account.held.items():
-                yield ["held", key, site, asdict(held)]
+            for site, state in account.states.items():
+                yield ["held", key, site, as_fact(state)]
             for site in account.gaps:
                 yield ["gap", key, site]
             yield ["sent", key, account.number, account.sent]  # also says that there is one
             yield ["norm", key, account.norm]
 
-    def _on_held(self, key: str, site: str, held: dict[str, Any]) -> None:
+    def handlers(self) -> Mapping[str, Callable[..., None]]:
+        return {
+            "held": self._on_held,
+            "gap": self._on_gap,
+            "sent": self._on_sent,
+            "norm": self._on_norm,
+            "end": self._on_end,
+        }
+
+    def _on_held(self, key: str, site: str, record: dict[str, Any]) -> None:
         account = self.account(key)
-        account.held[site] = Held(**held)
+        account.states[site] = msgspec.convert(record, SiteState)
         account.gaps = [one for one in account.gaps if one != site]
 
     def _on_gap(self, key: str, site: str) -> None:
@@ -86,28 +77,26 @@ class Ledger(Factual):
     def account(self, key: str) -> Account:
         return self._accounts.setdefault(key, Account())
 
-    def take(self, given: Contribution, at: int) -> bool:
+    def take(self, contribution: SiteContribution, at: int) -> bool:
         """Keep a site's new state, whole or as what changed; False if it was known already."""
-        head = given.head
-        number, base = head.get("number"), head.get("base")
-        if not isinstance(number, int) or not isinstance(base, int):
-            return False
-        known = self.account(given.key).held.get(given.site)
-        if known is not None and number <= known.number:
+        head, key, site = contribution.head, contribution.key, contribution.site
+        known = self.account(key).states.get(site)
+        number, base = head.number, head.base
+        if number is None or base is None or (known is not None and number <= known.number):
             return False
         if base == 0:
-            parts = given.parts
+            parts = contribution.parts
         elif known is None or base != known.number:
-            self._change("gap", given.key, given.site)
+            self._change("gap", key, site)
             return True
         else:
             try:
-                parts = _added(head["about"][0]["kind"], known.parts, given.parts)
+                parts = _added(head.about[0].kind, known.parts, contribution.parts)
             except Exception:  # whatever is wrong with states from outside
-                self._change("gap", given.key, given.site)
+                self._change("gap", key, site)
                 return True
-        held = Held(number, at, given.size, head, parts)
-        self._change("held", given.key, given.site, asdict(held))
+        state = SiteState(number, at, contribution.size, head, parts)
+        self._change("held", key, site, as_fact(state))
         return True
 
     def sent(self, key: str, number: int, parts: list[str]) -> None:

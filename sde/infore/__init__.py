@@ -2,7 +2,6 @@
 
 from sde.infore.envelope import is_infore, reply_key
 from sde.infore.logs import belongs_in_log, logging_message
-from sde.infore.native import native_messages
 from sde.infore.replies import answer_of
 from sde.infore.requests import translate
 
@@ -11,7 +10,6 @@ __all__ = [
     "belongs_in_log",
     "is_infore",
     "logging_message",
-    "native_messages",
     "reply_key",
     "translate",
 ]

@@ -6,8 +6,9 @@ from typing import Any
 
 from sde.infore.envelope import reply_key, whole
 from sde.infore.versions import shown_version
+from sde.wire.forms import InforeMessage
 
-Message = dict[str, Any]
+Message = InforeMessage
 
 # The classes there; a kind that it did not have goes by our name.
 _CLASSES = {

@@ -6,9 +6,9 @@ that changed in it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from sde.wire import EACH_KEY, EACH_STREAM, ON_CHANGE, STREAM_SCOPE, Ask, Create, Watch
+from sde.wire import STREAM_SCOPE, Create, Watch
 
 _OF_EACH = {
     "count_min": "frequency",
@@ -31,9 +31,11 @@ _OF_ALL: dict[str, dict[str, Any]] = {
 
 def watch_of(create: Create) -> Watch:
     """The watch that a continuous add begins beside its synopsis."""
-    kind, watch = create.definition.kind, f"{create.id}+watch"
-    query, each = dict(_OF_ALL.get(kind, {})), ""
-    if kind in _OF_EACH:
-        query = {"type": _OF_EACH[kind]}
-        each = EACH_STREAM if create.definition.scope == STREAM_SCOPE else EACH_KEY
-    return Watch(watch, Ask(watch, (create.uid,), query), on=ON_CHANGE, each=each)
+    kind, watch = create.kind, f"{create.id}+watch"
+    if kind not in _OF_EACH:
+        query = dict(_OF_ALL.get(kind, {}))
+        return Watch(id=watch, uid=create.uid, query=query, on="change")
+    query = {"type": _OF_EACH[kind]}
+    by_stream = create.definition.scope == STREAM_SCOPE
+    each: Literal["key", "stream"] = "stream" if by_stream else "key"
+    return Watch(id=watch, uid=create.uid, query=query, on="change", each=each)

@@ -9,18 +9,18 @@ import re
 from typing import Any, NoReturn
 
 from sde.wire import Code, Refusal
-from sde.wire.fields import LONGEST_NAME
+from sde.wire.forms import LONGEST_NAME, InforeMessage
 
 ANY_DATASET = "__any__"  # what a client asks with that wants the synopses of all data sets
 _WHOLE = re.compile(r"\s*([+-]?[0-9]{1,20})(?:\.0*)?\s*")
 SMALLEST_UID, LARGEST_UID = -(2**63), 2**64 - 1
 
 
-def is_infore(message: dict[str, Any]) -> bool:
+def is_infore(message: InforeMessage) -> bool:
     return "requestID" in message
 
 
-def reply_key(message: dict[str, Any]) -> str:
+def reply_key(message: InforeMessage) -> str:
     """The Kafka key of a reply: the uid as text, empty if there is none."""
     uid = whole(message.get("uid"))
     return "" if uid is None else str(uid)
@@ -29,7 +29,7 @@ def reply_key(message: dict[str, Any]) -> str:
 class Envelope:
     """A request without its parameters. A field is looked at when an operation needs it."""
 
-    def __init__(self, message: dict[str, Any]) -> None:
+    def __init__(self, message: InforeMessage) -> None:
         self._message = message
         request_id = whole(message.get("requestID"))
         if request_id is None:

@@ -24,7 +24,7 @@ def question_of(request_id: str, uid: str, running: Definition, p: Params) -> As
         )
     query = read(p, running)
     stream = query.pop("stream") if query["type"] == "last" else None
-    return Ask(request_id, (uid,), query, stream)
+    return Ask(id=request_id, uid=uid, query=query, stream=stream)
 
 
 def may_be_estimate(running: Definition, p: Params) -> bool:
@@ -40,7 +40,7 @@ def join_of(request_id: str, uids: tuple[str, ...], running: Definition, p: Para
         if name in questions:
             if questions[name].others == "one" and len(uids) != 2:
                 p.refuse(0, f"2: the {name} of a {running.kind} is about two synopses")
-            return Ask(request_id, uids, {"type": name})
+            return Ask(id=request_id, several=list(uids), query={"type": name})
     p.refuse(1, f"a synopsis that can be joined; this one is a {running.kind}")
 
 

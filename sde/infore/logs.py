@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 from sde.infore.contents import content_of
 from sde.infore.envelope import whole
 from sde.infore.replies import dataset, is_estimate, parallelism, text_or_none
 from sde.tuples.times import LATEST
+from sde.wire.forms import InforeMessage
 
-Message = dict[str, Any]
+Message = InforeMessage
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from sde.infore.envelope import shown, whole
 from sde.wire import Code, Refusal
-from sde.wire.fields import LONGEST_NAME
+from sde.wire.forms import LONGEST_NAME, InforeMessage
 from synopses import QueryError
 from synopses.hashing import key_text
 
@@ -19,11 +19,11 @@ _LONGEST_NUMBER = 40
 class Params:
     """Reading refuses with `code`: parameters of an add or arguments of a question."""
 
-    def __init__(self, message: dict[str, Any], code: Code = Code.BAD_PARAMETER) -> None:
-        given = message.get("param")
-        if given is not None and not isinstance(given, list):
-            raise Refusal(code, f"param={shown(given)}: expected an array", "param")
-        self._entries: list[Any] = given or []
+    def __init__(self, message: InforeMessage, code: Code = Code.BAD_PARAMETER) -> None:
+        entries = message.get("param")
+        if entries is not None and not isinstance(entries, list):
+            raise Refusal(code, f"param={shown(entries)}: expected an array", "param")
+        self._entries: list[Any] = entries or []
         self._code = code
 
     def __len__(self) -> int:

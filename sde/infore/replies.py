@@ -7,10 +7,11 @@ from typing import Any
 from sde.infore.contents import content_of
 from sde.infore.envelope import reply_key, whole
 from sde.infore.requests import CREDENTIALS, ESTIMATES
+from sde.wire.forms import InforeMessage
 from synopses import QueryError
 from synopses.hashing import key_text
 
-Message = dict[str, Any]
+Message = InforeMessage
 
 _OURS = ("lower", "upper", "confidence", "details", "tuples", "window", "since", "batch", "site")
 _OF_WATCHES = ("number", "ended")

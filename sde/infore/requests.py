@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from sde.infore.adds import definition_of
 from sde.infore.continuous import watch_of
@@ -14,7 +13,6 @@ from sde.infore.params import Params
 from sde.infore.versions import native_version
 from sde.wire import (
     Code,
-    Create,
     Definition,
     Delete,
     ListAll,
@@ -23,7 +21,9 @@ from sde.wire import (
     Restore,
     Snapshot,
     Snapshots,
+    creation,
 )
+from sde.wire.forms import InforeMessage
 
 ESTIMATE, CONTINUOUS_ADD, JOIN, CREDENTIALS = 3, 5, 6, 101
 ESTIMATES = (ESTIMATE, JOIN)
@@ -31,7 +31,7 @@ _MOST_UIDS = 1000
 
 
 def translate(
-    message: dict[str, Any], place: str, running: Callable[[str], Definition | None]
+    message: InforeMessage, place: str, running: Callable[[str], Definition | None]
 ) -> list[Request]:
     """What a request asks for, to be carried out in this order until one is refused; [] where an
     acknowledgement is all. Refusal says what is wrong.
@@ -41,7 +41,7 @@ def translate(
 
     >>> message = {"requestID": 2, "dataSetkey": "Forex", "uid": 1110}
     >>> translate(message, "requests-0-17", lambda uid: Definition("Forex", "count_min"))
-    [Delete(id='requests-0-17', uid='1110')]
+    [Delete(id='requests-0-17', uid='1110', sites=None, deadline=None)]
     """
     asked = _Asked(message, place, running, Envelope(message))
     read = _READERS.get(asked.envelope.request_id)
@@ -53,7 +53,7 @@ def translate(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    message: dict[str, Any]
+    message: InforeMessage
     place: str
     running: Callable[[str], Definition | None]
     envelope: Envelope
@@ -62,7 +62,7 @@ class _Asked:
     def uid(self) -> str:
         return self.envelope.uid
 
-    def held(self, uid: str) -> Definition | None:
+    def definition(self, uid: str) -> Definition | None:
         """What runs under a uid; Refusal if that is of a data set that was not named."""
         found = self.running(uid)
         named = self.envelope.dataset_or_none
@@ -74,8 +74,8 @@ class _Asked:
             "uid",
         )
 
-    def need_held(self, uid: str, field: str = "uid") -> Definition:
-        found = self.held(uid)
+    def need_definition(self, uid: str, field: str = "uid") -> Definition:
+        found = self.definition(uid)
         if found is None:
             raise Refusal(
                 Code.UNKNOWN_SYNOPSIS, f"{field}={uid}: expected the uid of a synopsis", field
@@ -95,87 +95,88 @@ def _names(dataset: str) -> set[str]:
 
 
 def _add(asked: _Asked) -> list[Request]:
-    held = asked.held(asked.uid)
-    if held is not None:
-        return [_add_again(asked, held)]
-    create = Create(asked.place, asked.uid, asked.added())
+    running = asked.definition(asked.uid)
+    if running is not None:
+        return [_add_again(asked, running)]
+    create = creation(asked.place, asked.uid, asked.added())
     if asked.envelope.request_id == CONTINUOUS_ADD:
         return [create, watch_of(create)]
     return [create]
 
 
-def _add_again(asked: _Asked, held: Definition) -> Request:
+def _add_again(asked: _Asked, running: Definition) -> Request:
     """The same add changes nothing; with the parameters of an estimate it is one: a widespread
     client sends its estimates so."""
     try:
         definition = asked.added()
-        if definition == held:
-            return Create(asked.place, asked.uid, definition)
+        if definition == running:
+            return creation(asked.place, asked.uid, definition)
         problem = "this add has another definition"
     except Refusal as refused:
         problem = refused.fault.message
     arguments = Params(asked.message, Code.BAD_QUERY)
-    if may_be_estimate(held, arguments):
-        return question_of(asked.place, asked.uid, held, arguments)
+    if may_be_estimate(running, arguments):
+        return question_of(asked.place, asked.uid, running, arguments)
     raise Refusal(
         Code.SYNOPSIS_EXISTS,
-        f"uid={asked.uid} is a running {held.kind} ({problem}); delete it first or choose another "
-        "uid",
+        f"uid={asked.uid} is a running {running.kind} ({problem}); delete it first or choose "
+        "another uid",
         "uid",
     )
 
 
 def _update(asked: _Asked) -> list[Request]:
     """Other parameters mean an empty synopsis in its place; the same ones change nothing."""
-    held, definition = asked.need_held(asked.uid), asked.added()
-    create = Create(asked.place, asked.uid, definition)
-    if definition == held:
+    running, definition = asked.need_definition(asked.uid), asked.added()
+    create = creation(asked.place, asked.uid, definition)
+    if definition == running:
         return [create]
-    return [Delete(f"{asked.place}+delete", asked.uid), create]
+    return [Delete(id=f"{asked.place}+delete", uid=asked.uid), create]
 
 
 def _delete(asked: _Asked) -> list[Request]:
-    asked.need_held(asked.uid)
-    return [Delete(asked.place, asked.uid)]
+    asked.need_definition(asked.uid)
+    return [Delete(id=asked.place, uid=asked.uid)]
 
 
 def _estimate(asked: _Asked) -> list[Request]:
-    held = asked.need_held(asked.uid)
-    return [question_of(asked.place, asked.uid, held, Params(asked.message, Code.BAD_QUERY))]
+    running = asked.need_definition(asked.uid)
+    return [question_of(asked.place, asked.uid, running, Params(asked.message, Code.BAD_QUERY))]
 
 
 def _join(asked: _Asked) -> list[Request]:
     p = Params(asked.message, Code.BAD_QUERY)
     n = p.whole(0, f"the number of synopses, from 2 to {_MOST_UIDS}", 2, _MOST_UIDS)
     uids = tuple(_uid_at(p, place) for place in range(1, n + 1))
-    held = [asked.need_held(uid, f"param[{place}]") for place, uid in enumerate(uids, 1)]
-    return [join_of(asked.place, uids, held[0], p)]
+    running = [asked.need_definition(uid, f"param[{place}]") for place, uid in enumerate(uids, 1)]
+    return [join_of(asked.place, uids, running[0], p)]
 
 
 def _snapshot(asked: _Asked) -> list[Request]:
-    return [Snapshot(asked.place, asked.uid)]
+    return [Snapshot(id=asked.place, uid=asked.uid)]
 
 
 def _restore_latest(asked: _Asked) -> list[Request]:
-    return [Restore(asked.place, asked.uid)]
+    return [Restore(id=asked.place, uid=asked.uid)]
 
 
 def _restore(asked: _Asked) -> list[Request]:
-    return [Restore(asked.place, asked.uid, _version(asked))]
+    return [Restore(id=asked.place, uid=asked.uid, version=_version(asked))]
 
 
 def _restore_as(asked: _Asked) -> list[Request]:
     new = _uid_at(Params(asked.message), 1)
-    return [Restore(asked.place, asked.uid, _version(asked), new)]
+    version = _version(asked)
+    return [Restore(id=asked.place, uid=asked.uid, version=version, as_uid=new)]
 
 
 def _list_snapshots(asked: _Asked) -> list[Request]:
-    return [Snapshots(asked.place, asked.envelope.uid_or_none)]
+    return [Snapshots(id=asked.place, uid=asked.envelope.uid_or_none)]
 
 
 def _list(asked: _Asked) -> list[Request]:
     dataset = asked.envelope.dataset_or_none
-    return [ListAll(asked.place, None if dataset == ANY_DATASET else dataset)]
+    return [ListAll(id=asked.place, dataset=None if dataset == ANY_DATASET else dataset)]
 
 
 def _acknowledge(asked: _Asked) -> list[Request]:

@@ -1,4 +1,7 @@
-"""From the values of rows to columns: each (group of rows, field) that occurs is one column."""
+"""From the values of rows to columns: each (group of rows, field) that occurs is one column.
+
+`sde.decoding.columns` calls `survey` for the sizes, makes the arrays, and calls `scatter`.
+"""
 
 import numpy as np
 from llvmlite import ir

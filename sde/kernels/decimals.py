@@ -1,4 +1,4 @@
-"""Texts that are numbers, as float64, many at once."""
+"""Texts that are numbers, as float64, many at once; `sde.tuples.decimals` does the rare rest."""
 
 import numpy as np
 from numba import njit

@@ -23,6 +23,7 @@ def _word(typing, buffer, at):
 
 @njit(cache=True, nogil=True)
 def _mix(x):
+    """The finaliser of splitmix64, as in `sde.kernels.identities`."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -46,6 +47,7 @@ def _word_of(buffer, at, size):
 
 @njit(cache=True, nogil=True)
 def _long_words(buffer, start, size):
+    """Two words that stand for a long name: hashes of its bytes."""
     first = np.uint64(1)
     second = np.uint64(2)
     for i in range(0, size, 8):
@@ -57,6 +59,7 @@ def _long_words(buffer, start, size):
 
 @njit(cache=True, nogil=True)
 def _equal(buffer, a, b, size):
+    """Whether the same bytes stand at both places."""
     for i in range(size):
         if buffer[a + i] != buffer[b + i]:
             return False

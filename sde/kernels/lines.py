@@ -1,4 +1,4 @@
-"""Where the lines of many messages begin and end."""
+"""Where the lines of many messages begin and end, for `sde.decoding.rows`."""
 
 import numpy as np
 from llvmlite import ir
@@ -48,6 +48,7 @@ def _bits_set(typing, word):
 
 @njit(cache=True, nogil=True)
 def count_newlines(buffer, start, end):
+    """Newlines in buffer[start:end], eight bytes at a time."""
     low = ~_HIGH_BITS
     count = 0
     p = start

@@ -1,4 +1,7 @@
-"""Which pane a tuple belongs to, and whether it is still open. Self-contained for numba's cache."""
+"""Which pane a tuple belongs to, and whether it is still open.
+
+For the layers of `sde.banks`: panes, count windows and ordinals.
+"""
 
 import numpy as np
 from numba import njit
@@ -9,6 +12,7 @@ LATE, LATE_DROPPED, FUTURE_DROPPED, UNTIMED = range(4)  # places of the counters
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(stream, pane):
+    """A hash of stream and pane, by the finaliser of splitmix64."""
     x = stream ^ (np.uint64(pane) * np.uint64(0x9E3779B97F4A7C15))
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,8 @@
-"""Open addressing from 64-bit hashes to slots. entries[i] = (hash, slot + 1); 0: free, -1: gone."""
+"""Open addressing from 64-bit hashes to slots, for `sde.banks.slot_table`.
+
+Place i holds hashes[i] and marks[i] = slot + 1; a mark of 0 is a free place, -1 a removed entry.
+The number of places is a power of two.
+"""
 
 import numpy as np
 from numba import njit

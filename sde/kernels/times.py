@@ -1,4 +1,7 @@
-"""Texts and numbers that are times, as milliseconds since the epoch, many at once."""
+"""Texts and numbers that are times, as milliseconds since the epoch, many at once.
+
+`sde.tuples.times` says which forms there are.
+"""
 
 import numpy as np
 from numba import njit

@@ -7,25 +7,26 @@ import sys
 from pathlib import Path
 
 from sde.limits import StateLimits
-from sde.plugins.examination import examine
+from sde.plugins.examination import NotPassed, examine
 
 
 def main() -> int:
+    """The exit code: 0 if the plug-in obeys every law. `sde plugin check` runs this."""
     parser = argparse.ArgumentParser("python -m sde.plugins.check", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("name", nargs="?", help="of the plug-in (default: that of the file)")
     options = parser.parse_args()
     name = options.name or options.file.stem
     source = options.file.read_text(encoding="utf-8")
-    examined = examine(name, source, StateLimits().plugin_bytes, _say, sys.stderr.fileno())
-    if not examined.passed:
+    examined = examine(name, source, StateLimits().plugin_bytes, _print_law, sys.stderr.fileno())
+    if isinstance(examined, NotPassed):
         print(f"FAILED  {examined.law or 'loading'}: {examined.reason}")
         return 1
     print(f"{name} obeys every law")
     return 0
 
 
-def _say(law: str) -> None:
+def _print_law(law: str) -> None:
     print(f"ok      {law}", flush=True)
 
 

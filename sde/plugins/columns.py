@@ -1,4 +1,9 @@
-"""Items as named arrays and back, for the way through shared memory."""
+"""Items as named arrays and back, for the way through shared memory.
+
+>>> items = Items.of(["a", "b"], values=[1, 2])
+>>> from_arrays(to_arrays(items), 2).texts[1]
+'b'
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ _COLUMNS = ("keys", "values", "times", "ids")
 
 
 def to_arrays(items: Items) -> dict[str, NDArray[Any]]:
-    """The columns that are there."""
+    """The columns that are there; `sde.plugins.remote` places them in the region."""
     arrays = {name: getattr(items, name) for name in _COLUMNS if len(getattr(items, name))}
     if len(items.texts):
         start, end = items.texts.offsets[0], items.texts.offsets[-1]
@@ -24,6 +29,7 @@ def to_arrays(items: Items) -> dict[str, NDArray[Any]]:
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], size: int) -> Items:
+    """The items again, in the plug-in's process; they share memory with the arrays."""
     return Items(
         keys=arrays.get("keys", np.empty((0, 2), np.uint64)),
         texts=Texts(

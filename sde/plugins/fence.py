@@ -39,9 +39,12 @@ def end_with_parent() -> None:
 
 
 def close(memory: int) -> None:
-    """From here on: so much more memory than now, few files, no other processes, no network."""
-    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    most = held + memory + _SHARED_BYTES
+    """From here on: so much more memory than now, few files, no other processes, no network.
+
+    `sde.plugins.host` calls it before the plug-in's source is run. There is no way back.
+    """
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    most = used + memory + _SHARED_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -50,5 +53,6 @@ def close(memory: int) -> None:
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
+    """The interpreter calls it for every event of its audit."""
     if event in _FORBIDDEN:
         raise Forbidden(f"{event} is not allowed to plug-ins")

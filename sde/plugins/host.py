@@ -1,7 +1,7 @@
 """The process of a plug-in: `python -m sde.plugins.host SOCKET REGION`, started by the engine.
 
 Keeps no state: each call brings the states it is about and takes the new ones back, so that
-nothing is lost with this process.
+nothing is lost with this process. The other end is `sde.plugins.process`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
+from msgspec import Raw
 from numpy.typing import NDArray
 
-from sde.plugins import fence, wire
+from sde.plugins import calls, fence, wire
+from sde.plugins.calls import Call, Problem, Result, from_raw, to_raw
 from sde.plugins.columns import from_arrays
-from sde.plugins.declaration import declaration_of
+from sde.plugins.declaration import Declaration
 from sde.plugins.process import IDLE_SECONDS
 from sde.plugins.region import Region
 from sde.plugins.source import SourceError, load_class
@@ -36,128 +38,149 @@ from synopses import (
 from synopses.laws import LawError, laws
 
 Arrays = dict[str, NDArray[Any]]
-Told = tuple[dict[str, Any], Sequence[bytes]]
-_LINES = 4  # of a traceback that its author is told
+_LINES = 4  # of a traceback, for the plug-in's author
+_LONGEST_REASON = 2000  # characters
 
 
 class Host:
-    """Does what calls ask for. `arrays` are views of shared memory."""
+    """Carries out calls with the class of the plug-in, which the first call loads."""
 
     cls: type[Synopsis]
 
     def __init__(self) -> None:
-        self._templates: dict[str, Synopsis] = {}
+        self._templates: dict[bytes, Synopsis] = {}  # by parameters, as JSON
 
-    def load(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        fence.close(head["memory"])
-        self.cls = load_class(head["name"], head["source"])
-        return {"declaration": declaration_of(self.cls)}, ()
+    def answer(
+        self, call: Call, arrays: Arrays, states: list[bytes]
+    ) -> tuple[Result, Sequence[bytes]]:
+        """The result of a call and the states that go back with it.
 
-    def laws(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        return {"laws": [law.__name__ for law in laws()]}, ()
+        `arrays` are views of shared memory: changing them is part of the answer. Whatever the
+        plug-in raises goes through; `serve` makes a reply of it.
+        """
+        match call:
+            case calls.Load():
+                fence.close(call.memory)
+                self.cls = load_class(call.plugin, call.source)
+                return calls.Loaded(Declaration.of(self.cls)), ()
+            case calls.ListLaws():
+                return calls.LawNames([law.__name__ for law in laws()]), ()
+            case calls.CheckLaw():
+                law = next(law for law in laws() if law.__name__ == call.law)
+                law(self.cls)
+                return calls.Done(), ()
+            case calls.Make():
+                return _sizes(self.cls(**from_raw(call.params))), ()
+            case calls.Add():
+                return calls.Done(), self._add(call, arrays, states)
+            case calls.AddSlots():
+                self._add_slots(call, arrays)
+                return calls.Done(), ()
+            case calls.Merge():
+                one, two = (self._with_state(call.params, state) for state in states)
+                one.merge(two)
+                return calls.Done(), [one._payload()]
+            case calls.Ask():
+                first, *others = (self._with_state(call.params, state) for state in states)
+                return _answer(first.estimate(from_raw(call.query), *others)), ()
+            case calls.AskAcross():
+                question = getattr(self._template(call.params), call.question)
+                streams = Streams(call.streams, arrays)
+                return _answer(question(streams, **from_raw(call.arguments))), ()
+            case calls.CheckState():
+                self._with_state(call.params, states[0])
+                return calls.Done(), ()
+            case never:
+                assert_never(never)
 
-    def law(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        law = next(law for law in laws() if law.__name__ == head["law"])
-        law(self.cls)
-        return {}, ()
-
-    def make(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        """What follows from parameters: all of them, the memory, and the arrays if it has any."""
-        made = self.cls(**head["params"])
-        told = {"params": made.params, "memory": int(made.memory), "layout": None}
-        if isinstance(made, BankedSynopsis):
-            told["layout"] = {
-                name: [np.dtype(dtype).str, list(shape)]
-                for name, (dtype, shape) in made.layout().items()
-            }
-        return told, ()
-
-    def add(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        """Item i goes to the state number `slots[i]`."""
-        items, slots = from_arrays(arrays, head["size"]), arrays["slots"]
+    def _add(self, call: calls.Add, arrays: Arrays, states: list[bytes]) -> list[bytes]:
+        """The states after item i was added to the state number `slots[i]`."""
+        items, slots = from_arrays(arrays, call.size), arrays["slots"]
         order = np.argsort(slots, kind="stable")
-        cuts = np.searchsorted(slots[order], np.arange(1, len(parts)))
-        states = []
-        for state, rows in zip(parts, np.split(order, cuts), strict=True):
-            synopsis = self._with_state(head, state)
+        cuts = np.searchsorted(slots[order], np.arange(1, len(states)))
+        changed = []
+        for state, rows in zip(states, np.split(order, cuts), strict=True):
+            synopsis = self._with_state(call.params, state)
             synopsis.add(items.take(rows))
-            states.append(synopsis._payload())
-        return {}, states
+            changed.append(synopsis._payload())
+        return changed
 
-    def add_slots(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
+    def _add_slots(self, call: calls.AddSlots, arrays: Arrays) -> None:
         """The arrays of the bank are changed where they lie."""
-        template = self._template(head["params"])
+        template = self._template(call.params)
         assert isinstance(template, BankedSynopsis)
         banked = {n.removeprefix("a."): a for n, a in arrays.items() if n.startswith("a.")}
-        template.add_slots(banked, arrays["slots"], from_arrays(arrays, head["size"]))
-        return {}, ()
+        template.add_slots(banked, arrays["slots"], from_arrays(arrays, call.size))
 
-    def merge(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        one, two = (self._with_state(head, state) for state in parts)
-        one.merge(two)
-        return {}, [one._payload()]
-
-    def estimate(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        first, *others = (self._with_state(head, state) for state in parts)
-        return self._told(first.estimate(head["query"], *others))
-
-    def across(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        answer = getattr(self._template(head["params"]), head["question"])
-        return self._told(answer(Streams(head["names"], arrays), **head["arguments"]))
-
-    def check(self, head: dict[str, Any], arrays: Arrays, parts: list[bytes]) -> Told:
-        """StateError if these bytes are no state."""
-        self._with_state(head, parts[0])
-        return {}, ()
-
-    def _told(self, estimate: Any) -> Told:
-        if not isinstance(estimate, Estimate):
-            raise TypeError(f"a question was answered with {type(estimate).__name__}, no Estimate")
-        return {"estimate": asdict(estimate)}, ()
-
-    def _template(self, params: dict[str, Any]) -> Synopsis:
-        key = repr(params)
+    def _template(self, params: Raw) -> Synopsis:
+        """A synopsis that is asked and never filled, one for all calls with these parameters."""
+        key = bytes(params)
         if key not in self._templates:
-            self._templates[key] = self.cls(**params)
+            self._templates[key] = self.cls(**from_raw(params))
         return self._templates[key]
 
-    def _with_state(self, head: dict[str, Any], state: bytes) -> Synopsis:
-        """No bytes stand for an empty synopsis."""
-        synopsis = self.cls(**head["params"])
+    def _with_state(self, params: Raw, state: bytes) -> Synopsis:
+        """A synopsis of its own with this state; no bytes stand for an empty one."""
+        synopsis = self.cls(**from_raw(params))
         if state:
             synopsis._load(memoryview(state))
         return synopsis
 
 
+def _sizes(synopsis: Synopsis) -> calls.Sizes:
+    layout = None
+    if isinstance(synopsis, BankedSynopsis):
+        layout = {
+            name: (np.dtype(dtype).str, tuple(shape))
+            for name, (dtype, shape) in synopsis.layout().items()
+        }
+    return calls.Sizes(to_raw(synopsis.params), int(synopsis.memory), layout)
+
+
+def _answer(estimate: Any) -> calls.Answer:
+    if not isinstance(estimate, Estimate):
+        raise TypeError(f"a question was answered with {type(estimate).__name__}, no Estimate")
+    return calls.Answer(to_raw(asdict(estimate)))
+
+
 def serve(link: socket.socket, region: Region) -> None:
+    """Answer calls until the engine is gone or has not called for long."""
     host = Host()
     while True:
         try:
-            head, parts = wire.receive(link, time.monotonic() + IDLE_SECONDS)
+            envelope, states = wire.receive(link, calls.ENVELOPES, time.monotonic() + IDLE_SECONDS)
         except (EOFError, TimeoutError):
             return
         link.settimeout(None)
-        call: Callable[..., Told] = getattr(host, head["call"])
         try:
-            region.follow(head["region"])
-            answer = wire.frame(*call(head, region.views(head["arrays"]), parts))
+            region.follow(envelope.region)
+            arrays = region.views(envelope.arrays)
+            reply = wire.frame(*host.answer(envelope.call, arrays, states))
         except BaseException as error:  # also SystemExit: a plug-in has no say in that
-            answer = wire.frame({"refused": _refusal(error)})
-        wire.send(link, answer)
+            reply = wire.frame(_problem(error))
+        wire.send(link, reply)
 
 
-def _refusal(error: BaseException) -> dict[str, Any]:
+def _problem(error: BaseException) -> Problem:
     match error:
-        case ParameterError() | QueryError():
-            about = {"name": error.name, "value": error.value, "expected": error.expected}
-            return {"why": type(error).__name__, "about": about}
-        case StateError() | MergeError() | SourceError() | LawError():
-            reason = str(error)
-            if isinstance(error, LawError) and error.__cause__ is not None:
-                reason += f"\n{_last_lines(error.__cause__)}"
-            return {"why": type(error).__name__, "reason": reason[:2000]}
+        case ParameterError():
+            return calls.BadParameter(str(error.name), to_raw(error.value), str(error.expected))
+        case QueryError():
+            return calls.BadQuery(str(error.name), to_raw(error.value), str(error.expected))
+        case StateError():
+            return calls.BadState(_short(error))
+        case MergeError():
+            return calls.BadMerge(_short(error))
+        case LawError() if error.__cause__ is not None:
+            return calls.Unfit(f"{error}\n{_last_lines(error.__cause__)}"[:_LONGEST_REASON])
+        case SourceError() | LawError():
+            return calls.Unfit(_short(error))
         case _:
-            return {"why": "", "reason": _last_lines(error)}
+            return calls.Broken(_last_lines(error))
+
+
+def _short(error: BaseException) -> str:
+    return str(error)[:_LONGEST_REASON]
 
 
 def _last_lines(error: BaseException) -> str:

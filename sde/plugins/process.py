@@ -1,4 +1,8 @@
-"""The engine's end of a plug-in's process: start it, call it, stop it when it misbehaves."""
+"""The engine's end of a plug-in's process: start it, call it, stop it when it misbehaves.
+
+Used by `sde.plugins.remote` for plug-ins that run and by `sde.plugins.examination` for those that
+may not run yet. The other end is `sde.plugins.host`.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, assert_never
 
+from msgspec import Raw
 from numpy.typing import NDArray
 
-from sde.plugins import wire
+from sde.plugins import calls, wire
+from sde.plugins.calls import Call, Reply, Result, from_raw
+from sde.plugins.declaration import Declaration
 from sde.plugins.failure import PluginFailure
 from sde.plugins.region import Region
 from synopses import MergeError, ParameterError, QueryError, StateError
 
+R = TypeVar("R", bound=Result)
 IDLE_SECONDS = 600.0  # without a call, after which it ends
 _START_SECONDS = 60.0  # Python, numpy and numba, on a busy machine
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "NUMBA_CACHE_DIR")
-Reply = tuple[dict[str, Any], list[bytes]]
+_INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "NUMBA_CACHE_DIR")
 
 
-class Refused(Exception):
-    """The source is no plug-in, or its class breaks a law: the author is told why."""
+class UnfitPlugin(Exception):
+    """The source is no plug-in, or its class breaks a law. The text is for its author."""
 
 
 class PluginProcess:
     """Serves one plug-in. Any call may end it with PluginFailure; then it is of no use."""
 
     def __init__(self, kind: str, seconds: float, output: int = subprocess.DEVNULL) -> None:
+        """`seconds` is the limit of a call, `output` where the plug-in may print."""
         self._kind, self._seconds = kind, seconds
         self.ended = False
         self._last_used = time.monotonic()
@@ -49,42 +57,47 @@ class PluginProcess:
                 stdout=output,
                 stderr=output,
                 pass_fds=(theirs.fileno(), self._region.handle),
-                env={**{n: os.environ[n] for n in _KEPT if n in os.environ}, **_ENVIRONMENT},
+                env={**{n: os.environ[n] for n in _INHERITED if n in os.environ}, **_ENVIRONMENT},
                 start_new_session=True,  # what it starts in spite of all ends with it
             )
 
-    def load(self, name: str, source: str, memory: int) -> dict[str, Any]:
-        """What the class in the source declares."""
-        about = {"name": name, "source": source, "memory": memory}
-        told, _ = self.call("load", about, seconds=_START_SECONDS)
-        return _object(told.get("declaration"))
+    def load(self, name: str, source: str, memory: int) -> Declaration:
+        """Run the source; what its class declares. To be called first, and once."""
+        load = calls.Load(name, source, memory)
+        loaded, _ = self.call(load, calls.Loaded, seconds=_START_SECONDS)
+        return loaded.declaration
 
     def call(
         self,
-        call: str,
-        about: dict[str, Any],
+        call: Call,
+        expected: type[R],
         arrays: Mapping[str, NDArray[Any]] | None = None,
-        parts: Sequence[bytes] = (),
+        states: Sequence[bytes] = (),
         seconds: float | None = None,
-    ) -> Reply:
-        """The reply to a call; `views` then has the arrays as it left them."""
+    ) -> tuple[R, list[bytes]]:
+        """The result of a call and the states that came with it.
+
+        `views` then has the arrays as the plug-in left them. ParameterError, QueryError,
+        StateError, MergeError and UnfitPlugin are the plug-in's own answer, PluginFailure is all
+        that a plug-in must not do; a result of another kind than `expected` is one.
+        """
         limit = self._seconds if seconds is None else seconds
         self._last_used = time.monotonic()
         deadline = self._last_used + limit
         self._placed = self._region.place(arrays or {})
-        head = {**about, "call": call, "region": self._region.size, "arrays": self._placed}
+        envelope = calls.Envelope(self._region.size, self._placed, call)
         try:
-            wire.send(self._link, wire.frame(head, parts), deadline)
-            told, states = wire.receive(self._link, deadline)
+            wire.send(self._link, wire.frame(envelope, states), deadline)
+            reply, new_states = wire.receive(self._link, calls.REPLIES, deadline)
         except TimeoutError:
-            self._fail(f"{call} took more than {limit:g} s")
+            self._fail(f"{call.name} took more than {limit:g} s")
         except (EOFError, OSError):
-            self._fail(f"its process ended during {call}{self._how_it_ended()}")
+            self._fail(f"its process ended during {call.name}{self._how_it_ended()}")
         except wire.Garbled as error:
-            self._fail(f"{call} gave back nonsense: {error}")
-        if "refused" in told:
-            self._raise(call, told["refused"])
-        return told, states
+            self._fail(f"{call.name} gave back nonsense: {error}")
+        if isinstance(reply, expected):
+            return reply, new_states
+        self._raise(call, reply)
 
     @property
     def is_stale(self) -> bool:
@@ -96,9 +109,11 @@ class PluginProcess:
         return self._region.views(self._placed)
 
     def nonsense(self, what: str) -> NoReturn:
+        """End the process: its reply has the right form, but cannot be true."""
         self._fail(f"it gave back nonsense: {what}")
 
     def stop(self) -> None:
+        """Kill it; stopping twice is harmless."""
         if self.ended:
             return
         self.ended = True
@@ -112,26 +127,31 @@ class PluginProcess:
         self.stop()
         raise PluginFailure(self._kind, reason)
 
-    def _raise(self, call: str, refused: Any) -> NoReturn:
-        """What its user got wrong, or what it got wrong itself."""
+    def _raise(self, call: Call, reply: Reply) -> NoReturn:
+        """Raise what a reply that is not the expected result means."""
+        match reply:
+            case calls.BadParameter():
+                raise ParameterError(reply.name, self._value(reply.value), reply.expected)
+            case calls.BadQuery():
+                raise QueryError(reply.name, self._value(reply.value), reply.expected)
+            case calls.BadState():
+                raise StateError(reply.reason)
+            case calls.BadMerge():
+                raise MergeError(reply.reason)
+            case calls.Unfit():
+                raise UnfitPlugin(reply.reason)
+            case calls.Broken():
+                self._fail(f"{call.name} failed: {reply.reason}")
+            case calls.Loaded() | calls.LawNames() | calls.Sizes() | calls.Answer() | calls.Done():
+                self._fail(f"{call.name} gave back nonsense: the result of another call")
+            case never:
+                assert_never(never)
+
+    def _value(self, raw: Raw) -> Any:
         try:
-            about = refused.get("about", {})
-            match refused["why"]:
-                case "ParameterError":
-                    raise ParameterError(**about)
-                case "QueryError":
-                    raise QueryError(**about)
-                case "StateError":
-                    raise StateError(refused["reason"])
-                case "MergeError":
-                    raise MergeError(refused["reason"])
-                case "SourceError" | "LawError":
-                    raise Refused(refused["reason"])
-                case _:
-                    reason = str(refused["reason"])
-        except (KeyError, AttributeError, TypeError):
-            reason = "nonsense in place of an error"
-        self._fail(f"{call} failed: {reason}")
+            return from_raw(raw)
+        except ValueError:
+            self.nonsense("a value that is no JSON")
 
     def _how_it_ended(self) -> str:
         try:
@@ -139,7 +159,3 @@ class PluginProcess:
         except subprocess.TimeoutExpired:
             return ", or closed its connection"
         return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
-
-
-def _object(found: Any) -> dict[str, Any]:
-    return found if isinstance(found, dict) else {}

@@ -1,22 +1,26 @@
 """Classes that stand for a plug-in's class in the engine: they hold states and call its process.
 
-To banks, windows, questions and snapshots such a class is a kind like any other.
+To banks, windows, questions and snapshots such a class is a kind like any other. `kind_class` makes
+it from a `PluginVersion`, with what the plug-in declared; each worker has its own process of a
+plug-in, started by the first call that needs it. Every call may raise PluginFailure: the caller
+quarantines the kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from sde.plugins import calls
+from sde.plugins.calls import Call, Result, from_raw, to_raw
 from sde.plugins.columns import to_arrays
-from sde.plugins.declaration import attributes_of
+from sde.plugins.declaration import Declaration
 from sde.plugins.process import PluginProcess
-from sde.plugins.version import PluginVersion
+from sde.plugins.version import Made, PluginVersion
 from synopses import (
     Arrays,
     BankedSynopsis,
@@ -29,20 +33,14 @@ from synopses import (
 )
 from synopses.base import LARGEST
 
+R = TypeVar("R", bound=Result)
 _CALL_BYTES = 64 << 20  # of arrays that go over in one call
 _DTYPES = "iufb"  # numbers: nothing else may lie in arrays
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What follows from parameters, as the plug-in said when they were first used."""
-
-    params: dict[str, Any]
-    memory: int
-    layout: dict[str, Any] | None
-
-
 class Remote(Synopsis):
+    """What both forms of plug-ins share. `version` and `made` are set by `kind_class`."""
+
     version: ClassVar[PluginVersion]
     made: ClassVar[dict[bytes, Made]]  # by parameters
     sizes: Made
@@ -54,59 +52,62 @@ class Remote(Synopsis):
 
     @classmethod
     def learn(cls, made: Made) -> None:
-        """What follows from parameters, without asking the plug-in again."""
+        """Know the sizes for some parameters, without asking the plug-in again."""
         cls.made[_key(made.params)] = made
 
     def _prepare(self) -> None:
-        given = self.params
-        if _key(given) not in self.made:
-            told, _ = self._call("make", {"params": given})
-            self.learn(_checked(self.process(), given, told))
-        self.sizes = self.made[_key(given)]
+        params = self.params
+        if _key(params) not in self.made:
+            sizes, _ = self._call(calls.Make(to_raw(params)), calls.Sizes)
+            self.learn(_checked(self, sizes))
+        self.sizes = self.made[_key(params)]
 
     @classmethod
-    def _call(cls, *call: Any, **also: Any) -> tuple[dict[str, Any], list[bytes]]:
-        return cls.process().call(*call, **also)
+    def _call(
+        cls,
+        call: Call,
+        expected: type[R],
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+        states: Sequence[bytes] = (),
+    ) -> tuple[R, list[bytes]]:
+        return cls.process().call(call, expected, arrays, states)
 
     @property
     def memory(self) -> int:
         return self.sizes.memory
 
     def _merge(self, other: Self) -> None:
-        _, states = self._call(
-            "merge", {"params": self.params}, None, [self._payload(), other._payload()]
-        )
-        self._load(memoryview(self._one(states)))
+        merge = calls.Merge(to_raw(self.params))
+        _, states = self._call(merge, calls.Done, None, [self._payload(), other._payload()])
+        (state,) = self._checked_states(states, 1)
+        self._load(memoryview(state))
 
     def estimate(self, query: Mapping[str, Any] | None = None, *others: Self) -> Estimate:
         question, _ = self.check_query(query or {}, len(others))
         if question.across:
             raise QueryError("query.type", question.name, "a question about one synopsis")
         states = [self._payload(), *(other._payload() for other in others)]
-        told, _ = self._call(
-            "estimate", {"params": self.params, "query": dict(query or {})}, None, states
-        )
-        return self._estimate_of(told)
+        ask = calls.Ask(to_raw(self.params), to_raw(dict(query or {})))
+        answer, _ = self._call(ask, calls.Answer, None, states)
+        return self._estimate_of(answer)
 
     @classmethod
-    def _estimate_of(cls, told: dict[str, Any]) -> Estimate:
+    def _estimate_of(cls, answer: calls.Answer) -> Estimate:
         try:
-            return Estimate(**told["estimate"])
-        except (KeyError, TypeError):
+            return Estimate(**from_raw(answer.estimate))
+        except (TypeError, ValueError):
             cls.process().nonsense("no estimate")
 
-    def _one(self, states: list[bytes]) -> bytes:
-        return self._states(states, 1)[0]
-
     @classmethod
-    def _states(cls, states: list[bytes], count: int) -> list[bytes]:
+    def _checked_states(cls, states: list[bytes], count: int) -> list[bytes]:
         if len(states) != count or any(len(state) > LARGEST for state in states):
             cls.process().nonsense(f"{len(states)} states for {count}, or too large ones")
         return states
 
     def verify(self) -> None:
-        """StateError if the plug-in says that this state is none."""
-        self._call("check", {"params": self.params}, None, [self._payload()])
+        """StateError if the plug-in says that these bytes are no state; for states of others."""
+        check = calls.CheckState(to_raw(self.params))
+        self._call(check, calls.Done, None, [self._payload()])
 
 
 class RemoteSynopsis(Remote):
@@ -120,13 +121,11 @@ class RemoteSynopsis(Remote):
     ) -> None:
         """Add item i to `synopses[slots[i]]`, in one call for all."""
         arrays = {**to_arrays(items), "slots": slots}
-        _, states = cls._call(
-            "add",
-            {"params": synopses[0].params, "size": len(items)},
-            arrays,
-            [synopsis._bytes for synopsis in synopses],
-        )
-        for synopsis, state in zip(synopses, cls._states(states, len(synopses)), strict=True):
+        add = calls.Add(to_raw(synopses[0].params), len(items))
+        before = [synopsis._bytes for synopsis in synopses]
+        _, states = cls._call(add, calls.Done, arrays, before)
+        cls._checked_states(states, len(synopses))
+        for synopsis, state in zip(synopses, states, strict=True):
             synopsis._bytes = state
 
     def _add(self, items: Items) -> None:
@@ -163,12 +162,9 @@ class RemoteBanked(Remote, BankedSynopsis):
     def _add_some(
         self, arrays: Arrays, touched: NDArray[np.int32], to: NDArray[np.int32], items: Items
     ) -> None:
-        gone_over = {f"a.{name}": array[touched] for name, array in arrays.items()}
-        self._call(
-            "add_slots",
-            {"params": self.params, "size": len(items)},
-            {**to_arrays(items), "slots": to, **gone_over},
-        )
+        add = calls.AddSlots(to_raw(self.params), len(items))
+        copied = {f"a.{name}": array[touched] for name, array in arrays.items()}
+        self._call(add, calls.Done, {**to_arrays(items), "slots": to, **copied})
         changed = self.process().views()
         for name, array in arrays.items():
             array[touched] = changed[f"a.{name}"]
@@ -181,15 +177,12 @@ class RemoteBanked(Remote, BankedSynopsis):
 
 
 def _across(name: str) -> Callable[..., Estimate]:
+    """The method that asks a question across streams."""
+
     def ask(self: Remote, streams: Streams, **arguments: Any) -> Estimate:
-        about = {
-            "params": self.params,
-            "question": name,
-            "names": streams.names,
-            "arguments": arguments,
-        }
-        told, _ = self._call("across", about, streams.arrays)
-        return self._estimate_of(told)
+        across = calls.AskAcross(to_raw(self.params), name, streams.names, to_raw(arguments))
+        answer, _ = self._call(across, calls.Answer, streams.arrays)
+        return self._estimate_of(answer)
 
     return ask
 
@@ -201,54 +194,60 @@ _classes: dict[bytes, type[Remote]] = {}
 
 
 def kind_class(version: PluginVersion) -> type[Remote]:
-    """The class that stands for a version of a plug-in."""
+    """The class that stands for a version of a plug-in, the same for equal versions.
+
+    Starts no process. ValueError or KeyError if the version's declaration makes no sense.
+    """
     key = orjson.dumps(version)
     if key not in _classes:
-        attributes = attributes_of(version.declaration)
-        across = {n: _across(n) for n, q in attributes["questions"].items() if q.across}
-        base = RemoteBanked if version.declaration["banked"] else RemoteSynopsis
-        named = {"kind": version.kind, "version": version, "made": {}}
-        doc = {"__doc__": version.declaration["doc"]}
-        cls = type(version.name, (base,), {**named, **across, **doc})
-        for name, value in attributes.items():
-            setattr(cls, name, value)
+        declaration = Declaration.from_json(version.declaration)
+        across = {q.name: _across(q.name) for q in declaration.questions if q.across}
+        base = RemoteBanked if declaration.banked else RemoteSynopsis
+        attributes = {"kind": version.kind, "version": version, "made": {}, **across}
+        cls: type[Remote] = type(version.name, (base,), attributes)
+        declaration.declare_on(cls)
         _classes[key] = cls
     return _classes[key]
 
 
 def _running(version: PluginVersion) -> PluginProcess:
     key = (version.kind, version.sha256)
-    held = _processes.get(key)
-    if held is None or held.ended or held.is_stale:
+    process = _processes.get(key)
+    if process is None or process.ended or process.is_stale:
         stop_process(version)
-        held = _processes[key] = PluginProcess(version.kind, version.seconds)
-        held.load(version.name, version.source, version.memory)
-    return held
+        process = _processes[key] = PluginProcess(version.kind, version.seconds)
+        process.load(version.name, version.source, version.memory)
+    return process
 
 
 def stop_process(version: PluginVersion) -> None:
     """Stop what runs for this worker; it starts again if it is needed."""
-    held = _processes.pop((version.kind, version.sha256), None)
-    if held is not None:
-        held.stop()
+    process = _processes.pop((version.kind, version.sha256), None)
+    if process is not None:
+        process.stop()
 
 
-def _key(params: dict[str, Any]) -> bytes:
+def _key(params: Mapping[str, Any]) -> bytes:
     return orjson.dumps(params, option=orjson.OPT_SORT_KEYS)
 
 
-def _checked(process: PluginProcess, given: dict[str, Any], told: dict[str, Any]) -> Made:
-    """Its word on sizes is not taken unseen."""
+def _checked(synopsis: Remote, sizes: calls.Sizes) -> Made:
+    """The sizes that a plug-in stated for the parameters of a synopsis, if they can be true."""
+    process, params, layout = synopsis.process(), synopsis.params, sizes.layout or {}
     try:
-        memory, layout = int(told["memory"]), told["layout"]
-        sizes = [
-            np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
-            for dtype, shape in (layout or {}).values()
-        ]
-        kinds = {np.dtype(dtype).kind for dtype, _ in (layout or {}).values()}
-        fits = memory >= 0 and all(0 <= size <= LARGEST for size in sizes)
-        if not fits or kinds - set(_DTYPES) or sum(sizes) > LARGEST or told["params"] != given:
-            process.nonsense("impossible sizes or parameters")
-        return Made(given, memory, layout)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        dtypes = [np.dtype(dtype) for dtype, _ in layout.values()]
+        lengths = [int(np.prod(shape, dtype=np.int64)) for _, shape in layout.values()]
+        same_params = from_raw(sizes.params) == params
+    except (TypeError, ValueError, OverflowError):
         process.nonsense("sizes that are none")
+    taken = [dtype.itemsize * length for dtype, length in zip(dtypes, lengths, strict=True)]
+    fits = sizes.memory >= 0 and all(0 <= size <= LARGEST for size in taken)
+    if (
+        not fits
+        or sum(taken) > LARGEST
+        or {dtype.kind for dtype in dtypes} - set(_DTYPES)
+        or not same_params
+    ):
+        process.nonsense("impossible sizes or parameters")
+    as_json = {name: [dtype, list(shape)] for name, (dtype, shape) in layout.items()}
+    return Made(params, sizes.memory, None if sizes.layout is None else as_json)

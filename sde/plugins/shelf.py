@@ -1,12 +1,18 @@
-"""The plug-ins an engine has, part of the registry: the same in every shard."""
+"""The plug-ins an engine has, part of the registry: the same in every shard.
+
+The registry applies facts to the shelf; requests (`sde.requests.plugging`) look things up in it.
+Nothing but `apply` changes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, assert_never
 
-from sde.plugins.remote import Made, Remote, kind_class, stop_process
-from sde.plugins.version import PluginVersion
+from sde.plugins import shelf_facts
+from sde.plugins.remote import Remote, kind_class, stop_process
+from sde.plugins.shelf_facts import fact_json, fact_of
+from sde.plugins.version import Made, PluginVersion
 from sde.wire import Code, Refusal
 from sde.wire.plugins import plugin_kind
 from synopses import KINDS, Synopsis
@@ -22,56 +28,62 @@ class Shelf(Kinds):
         self.reasons: dict[str, str] = {}  # why a kind is quarantined
         self.numbers: dict[str, int] = {}  # the highest version of a name ever
         self.versions: dict[str, PluginVersion] = {}  # by kind
-        self.made: dict[str, list[dict[str, Any]]] = {}  # sizes by parameters, as it told them
-        self._told: list[Any] = []  # the same in their order
+        self.made: dict[str, list[Made]] = {}  # sizes that plug-ins stated, by kind
+        self._sizes: list[tuple[str, Made]] = []  # the same in the order they were stated
 
     @property
     def sizes_told(self) -> int:
-        """How often sizes were told so far."""
-        return len(self._told)
+        """How many sizes plug-ins have stated so far."""
+        return len(self._sizes)
 
-    def sizes_since(self, before: int) -> list[Any]:
-        return self._told[before:]
+    def sizes_since(self, before: int) -> list[tuple[str, Made]]:
+        """Kind and sizes for each that came after the first `before`; for the log of a request."""
+        return self._sizes[before:]
 
     # -- facts, as the registry keeps them --------------------------------------------------------
 
-    def apply(self, what: str, *fact: Any) -> None:
-        match what, fact:
-            case "waits", (str(request), dict(arrived)):
-                self.waiting[request] = arrived
-            case "settled", (str(request),):
-                self.waiting.pop(request, None)
-            case "number", (str(name), int(number)):
-                self.numbers[name] = max(number, self.numbers.get(name, 0))
-            case "plugin", (dict(held),):
-                version = PluginVersion(**held)
-                self.versions[version.kind] = version
-                self.apply("number", version.name, version.version)
-            case "made", (str(kind), dict(made)):
-                kind_class(self.versions[kind]).learn(Made(**made))
-                self.made.setdefault(kind, []).append(made)
-                self._told.append([kind, made])
-            case "quarantined", (str(kind), str(reason)):
-                self.reasons.setdefault(kind, reason)
-                stop_process(self.versions[kind])
-            case "unplugged", (str(kind),):
-                stop_process(self.versions.pop(kind))
-                self.reasons.pop(kind, None)
-                self.made.pop(kind, None)
+    def apply(self, name: str, *values: Any) -> None:
+        """Do what a fact of `sde.plugins.shelf_facts` says."""
+        match fact := fact_of(name, *values):
+            case shelf_facts.Waits():
+                self.waiting[fact.request] = fact.arrived
+            case shelf_facts.Settled():
+                self.waiting.pop(fact.request, None)
+            case shelf_facts.Number():
+                self._count(fact.plugin, fact.number)
+            case shelf_facts.Plugged():
+                self.versions[fact.version.kind] = fact.version
+                self._count(fact.version.name, fact.version.version)
+            case shelf_facts.SizesMade():
+                kind_class(self.versions[fact.kind]).learn(fact.made)
+                self.made.setdefault(fact.kind, []).append(fact.made)
+                self._sizes.append((fact.kind, fact.made))
+            case shelf_facts.Quarantined():
+                self.reasons.setdefault(fact.kind, fact.reason)
+                stop_process(self.versions[fact.kind])
+            case shelf_facts.Unplugged():
+                stop_process(self.versions.pop(fact.kind))
+                self.reasons.pop(fact.kind, None)
+                self.made.pop(fact.kind, None)
+            case never:
+                assert_never(never)
+
+    def _count(self, plugin: str, number: int) -> None:
+        self.numbers[plugin] = max(number, self.numbers.get(plugin, 0))
 
     def facts(self) -> Iterator[list[Any]]:
         """Facts that make this shelf out of an empty one."""
         for request, arrived in self.waiting.items():
-            yield ["waits", request, arrived]
-        for name, number in self.numbers.items():
-            yield ["number", name, number]
+            yield fact_json(shelf_facts.Waits(request, arrived))
+        for plugin, number in self.numbers.items():
+            yield fact_json(shelf_facts.Number(plugin, number))
         for version in self.versions.values():
-            yield ["plugin", version.as_json()]
+            yield fact_json(shelf_facts.Plugged(version))
         for kind, all_made in self.made.items():
             for made in all_made:
-                yield ["made", kind, made]
+                yield fact_json(shelf_facts.SizesMade(kind, made))
         for kind, reason in self.reasons.items():
-            yield ["quarantined", kind, reason]
+            yield fact_json(shelf_facts.Quarantined(kind, reason))
 
     # -- kinds ------------------------------------------------------------------------------------
 
@@ -112,10 +124,11 @@ class Shelf(Kinds):
 
     def same(self, name: str, sha256: str) -> PluginVersion | None:
         """The version that has this source, if it is here and sound."""
-        held = (v for v in self.versions.values() if (v.name, v.sha256) == (name, sha256))
-        return next((v for v in held if v.kind not in self.reasons), None)
+        same = (v for v in self.versions.values() if (v.name, v.sha256) == (name, sha256))
+        return next((v for v in same if v.kind not in self.reasons), None)
 
     def next_number(self, name: str) -> int:
+        """The version that a plug-in plugged in now gets; numbers are never given out twice."""
         return self.numbers.get(name, 0) + 1
 
     def named(self, name: str, version: int | None) -> list[PluginVersion]:
@@ -124,9 +137,9 @@ class Shelf(Kinds):
             v for v in self.versions.values() if v.name == name and version in (None, v.version)
         ]
         if not found:
-            wanted = name if version is None else plugin_kind(name, version)
+            asked = name if version is None else plugin_kind(name, version)
             raise Refusal(
-                Code.UNKNOWN_PLUGIN, f"name={wanted!r}: expected the name of a plug-in", "name"
+                Code.UNKNOWN_PLUGIN, f"name={asked!r}: expected the name of a plug-in", "name"
             )
         return found
 
@@ -134,15 +147,12 @@ class Shelf(Kinds):
         """The class of a plug-in's kind, None for a kind of the library."""
         return kind_class(self.versions[kind]) if kind in self.versions else None
 
-    def packed(self, kind: str) -> dict[str, Any] | None:
-        """A plug-in's class for another worker; `unpacked` makes it again."""
-        version = self.versions.get(kind)
-        if version is None:
-            return None
-        return {"version": version.as_json(), "made": self.made.get(kind, [])}
+    def sizes_of(self, kind: str) -> list[Made]:
+        """The sizes that a plug-in told, for another worker."""
+        return self.made.get(kind, [])
 
     def told(self, version: PluginVersion) -> dict[str, Any]:
-        """What users are told of a version."""
+        """A version as users see it, in the replies to `plugin` and `plugins`."""
         reason = self.reasons.get(version.kind)
         return {
             "name": version.name,
@@ -155,15 +165,3 @@ class Shelf(Kinds):
             "added": version.added,
             "doc": version.declaration["doc"].split("\n\n")[0],
         }
-
-
-def kind_in(head: dict[str, Any]) -> type[Synopsis]:
-    """The class that the head of a partial is about. What came from outside must have no plug-in:
-    code is taken from this engine's own shelf only."""
-    packed = head.get("plugin")
-    if packed is None:
-        return KINDS[head["about"][0]["kind"]]
-    cls = kind_class(PluginVersion(**packed["version"]))
-    for made in packed["made"]:
-        cls.learn(Made(**made))
-    return cls

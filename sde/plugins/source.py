@@ -15,7 +15,10 @@ class SourceError(Exception):
 
 
 def load_class(name: str, source: str) -> type[Synopsis]:
-    """The one public Synopsis class that the source defines."""
+    """Run the source; the one public Synopsis class that it defines.
+
+    SourceError if there is none, more than one, an abstract one, or one of another kind.
+    """
     file = f"<plug-in {name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = ModuleType(f"sde_plugin_{name}")

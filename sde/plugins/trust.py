@@ -17,7 +17,11 @@ OFF, SIGNED, OPEN = "off", "signed", "open"
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """`keys` are Ed25519 public keys in base64, as `sde plugin keygen` prints them."""
+    """`keys` are Ed25519 public keys in base64, as `sde plugin keygen` prints them.
+
+    Settings make one. The examiner asks it before it runs a source, and every shard again before it
+    takes the outcome, since anybody can write to a topic.
+    """
 
     mode: str = SIGNED
     keys: tuple[str, ...] = ()
@@ -37,7 +41,7 @@ class Trust:
             self._require_signature(request)
 
     def _require_signature(self, request: Plugin) -> None:
-        key = base64.b64encode(request.key).decode()
+        key = base64.b64encode(request.key_bytes).decode()
         if not request.key or not request.signature:
             raise Refusal(
                 Code.UNTRUSTED,
@@ -52,7 +56,8 @@ class Trust:
             )
         try:
             signed = signed_bytes(request.name, request.sha256)
-            Ed25519PublicKey.from_public_bytes(request.key).verify(request.signature, signed)
+            author = Ed25519PublicKey.from_public_bytes(request.key_bytes)
+            author.verify(request.signature_bytes, signed)
         except (InvalidSignature, ValueError):
             raise Refusal(
                 Code.UNTRUSTED,

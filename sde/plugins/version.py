@@ -10,19 +10,34 @@ from sde.wire.plugins import plugin_kind
 
 @dataclass(frozen=True, slots=True)
 class PluginVersion:
+    """All that any worker needs to run the plug-in. Its JSON is durable, in a fact of the shelf."""
+
     name: str
     version: int
     source: str
     sha256: str
     key: str  # of its author, base64; "": nobody signed it
     added: int  # ms
-    declaration: dict[str, Any]
-    seconds: float  # that one call may take
+    declaration: dict[str, Any]  # the JSON of a `sde.plugins.declaration.Declaration`
+    seconds: int | float  # that one call may take
     memory: int  # bytes that its process may take beside what Python needs
 
     @property
     def kind(self) -> str:
+        """The name under which synopses of this version are created."""
         return plugin_kind(self.name, self.version)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What follows from parameters, as the plug-in said when they were first used.
+
+    `asdict` of it is the JSON of a fact: see `sde.plugins.shelf_facts`.
+    """
+
+    params: dict[str, Any]
+    memory: int
+    layout: dict[str, list[Any]] | None  # [dtype, shape] by array; None: it has no arrays

@@ -1,7 +1,8 @@
 """How the engine's worker and the process of a plug-in talk: frames over a socket.
 
-A frame is its length and a bundle: a JSON object and byte strings. Arrays lie in shared memory
-(`sde.plugins.region`); a frame says where.
+A frame is its length and a bundle: a record of `sde.plugins.calls` as JSON, and byte strings.
+Either end may have been taken over by a plug-in that misbehaves, so a frame has a largest size and
+a record is checked against its declaration when it is read.
 """
 
 from __future__ import annotations
@@ -10,51 +11,55 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
-import orjson
+import msgspec
 
-from sde.wire.framing import FramingError, pack, unpack
+from sde.plugins.calls import Envelope, Reply, to_bytes
+from sde.wire.framing import pack, unpack
 
+T = TypeVar("T")
 _LENGTH = struct.Struct("<Q")
-_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 LARGEST_FRAME = 512 << 20
 _CHUNK = 1 << 20
 
 
 class Garbled(Exception):
-    """What came is no frame."""
+    """The bytes that arrived are no frame, or not the record that is expected."""
 
 
-def frame(head: dict[str, Any], parts: Sequence[bytes] = ()) -> bytes:
-    body = pack([orjson.dumps(head, option=_JSON), *parts])
+def frame(record: Envelope | Reply, parts: Sequence[bytes] = ()) -> bytes:
+    """A record and the byte strings that go with it, ready for `send`."""
+    body = pack([to_bytes(record), *parts])
     return _LENGTH.pack(len(body)) + body
 
 
 def send(link: socket.socket, data: bytes, deadline: float | None = None) -> None:
+    """TimeoutError after the deadline, which is a time of `time.monotonic`."""
     _limit(link, deadline)
     link.sendall(data)
 
 
 def receive(
-    link: socket.socket, deadline: float | None = None
-) -> tuple[dict[str, Any], list[bytes]]:
-    """The next frame; EOFError if the other side is gone, TimeoutError after the deadline."""
+    link: socket.socket, decoder: msgspec.json.Decoder[T], deadline: float | None = None
+) -> tuple[T, list[bytes]]:
+    """The next frame: its record and the byte strings beside it.
+
+    EOFError if the other side is gone, TimeoutError after the deadline, Garbled for anything that
+    is no such frame.
+    """
     (length,) = _LENGTH.unpack(_exactly(link, _LENGTH.size, deadline))
     if length > LARGEST_FRAME:
         raise Garbled(f"a frame of {length} bytes")
     try:
         head, *parts = unpack(_exactly(link, length, deadline))
-        told = orjson.loads(head)
-    except (FramingError, ValueError) as error:
+        return decoder.decode(head), parts
+    except (ValueError, RecursionError) as error:  # framing, JSON, another record, nesting
         raise Garbled(str(error)) from None
-    if not isinstance(told, dict):
-        raise Garbled("a frame without an object")
-    return told, parts
 
 
 def _exactly(link: socket.socket, count: int, deadline: float | None) -> bytes:
-    """Memory grows with what comes, not with what was announced."""
+    """Memory grows with the bytes that arrive, not with the length that was announced."""
     data = bytearray()
     while len(data) < count:
         _limit(link, deadline)

@@ -1,19 +1,19 @@
-"""Messages to be written, and what the topics are for that they go to."""
+"""merge -> Kafka: messages to be written, and what the topics are for that they go to."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
-from sde.wire.loop import Loop, loop_json
+from sde.records.loop import Loop, loop_bytes
 
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
-class Role(enum.StrEnum):
+class Topic(enum.StrEnum):
     """What a topic is for."""
 
     OUTPUT = "output"
@@ -28,12 +28,12 @@ class Outgoing:
 
     key: str
     value: bytes
-    role: Role = Role.OUTPUT
+    topic: Topic = Topic.OUTPUT
 
 
-def written(fields: dict[str, Any]) -> bytes:
+def json_bytes(fields: Mapping[str, object]) -> bytes:
     return orjson.dumps(fields, option=_JSON)
 
 
 def to_loop(message: Loop, checkpoint: str) -> Outgoing:
-    return Outgoing("", written(loop_json(message, checkpoint)), Role.LOOP)
+    return Outgoing("", loop_bytes(message, checkpoint), Topic.LOOP)

@@ -1,4 +1,4 @@
-"""Partials: what one shard contributes to the reply to one request.
+"""maintain -> merge: what one shard contributes to a reply.
 
 Every shard replies to every request, if only "nothing here": a set of partials is complete when
 there is one of each shard.
@@ -6,124 +6,161 @@ there is one of each shard.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import orjson
-from numpy.typing import NDArray
+import msgspec
+from msgspec import Struct
 
-from sde.records.arrived import Arrived
-from sde.wire import Code, Fault, Refusal
+from sde.records.asked import AnyAsked, Asked
+from sde.records.codec import plain
+from sde.records.position import Position
+from sde.records.result import PackedPlugin, Part, Refused, Result, States
+from sde.records.sites import Account, SiteContribution, Traffic
+from sde.records.watching import Watching
+from sde.wire import Fault, Span
 from sde.wire.framing import pack, unpack
-from synopses import Streams
+from synopses import Estimate
 
 _ENDING = 64  # bytes by which most parts that differ are told apart
-_JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """`head` is JSON: {"fault": ...} or what the operation asks for; `parts` are states."""
+class Subject(Struct, frozen=True, order=True):
+    """What a partial is about: those with the same subject become one reply, in this order.
 
-    arrived: Arrived
+    Those with the same `about` and `number` meet in one task: all windows of a watch, in `part`.
+    """
+
+    about: str
+    number: int = 0
+    part: int = 0
+
+    @classmethod
+    def of(cls, position: Position, part: int = 0) -> Subject:
+        return cls(f"{position.topic}-{position.partition}", position.offset, part)
+
+    def bucket(self, buckets: int) -> int:
+        """The task, of so many, where all that belong together meet."""
+        return zlib.crc32(f"{self.about}-{self.number}".encode()) % buckets
+
+
+class _Partial(Struct, frozen=True, kw_only=True, tag_field="is", omit_defaults=True):
+    subject: Subject
     shard: int
-    of: int
+    of: int  # shards
     batch: int
-    head: dict[str, Any]
-    parts: list[bytes] = field(default_factory=list)
+    time: int = 0  # by the clock of the engine
 
-    @property
-    def meeting(self) -> str:
-        """Partials with the same one meet in one task: all of a request, all windows of a watch."""
-        return self.arrived.place.partition("\n")[0]
+
+class Reply(_Partial, frozen=True, tag="reply"):
+    """To a request."""
+
+    asked: AnyAsked
+    result: Result
+    received: int | None = None  # bytes that came so far from the site that asked
+
+
+class WatchStates(_Partial, frozen=True, tag="watch"):
+    """For watches that are due and ask about the same part of the same synopses.
+
+    `answers`: where this shard alone knows them, one for each watch.
+    """
+
+    watches: list[Watching]
+    span: Span | None
+    result: States | Refused
+    answers: list[Estimated] = []
+
+
+class Estimated(Struct, frozen=True, omit_defaults=True):
+    """An estimate, or why there is none."""
+
+    estimate: Estimate | None = None
+    fault: Fault | None = None
+
+
+class EachStates(_Partial, frozen=True, tag="each"):
+    """For a watch that answers for each key, or stream, that had tuples in the batch."""
+
+    watch: Watching
+    items: list[str]
+    states: States
+    answers: list[Estimate] = []  # of the items, where this shard alone knows them
+
+
+class WatchEnded(_Partial, frozen=True, tag="ended"):
+    watch: Watching
+
+
+class SiteWatchStates(_Partial, frozen=True, tag="site_watch"):
+    """For a watch over several sites that is due; `account`: shard 0 only."""
+
+    watch: Watching
+    result: States | Refused
+    account: Account | None = None
+
+
+class SiteWatchUnknown(_Partial, frozen=True, tag="site_watch_unknown"):
+    """Another site goes on with a watch that nobody here knows."""
+
+    site: str
+    key: str
+    watch: str
+
+
+class SiteContributions(_Partial, frozen=True, tag="contributions"):
+    """What came from all sites for a request that was asked here; of shard 0 alone."""
+
+    asked: Asked
+    contributions: list[SiteContribution]
+    traffic: dict[str, Traffic]
+    plugin: PackedPlugin | None = None  # this site's own, if their states are of one
+
+
+Partial = (
+    Reply
+    | WatchStates
+    | EachStates
+    | WatchEnded
+    | SiteWatchStates
+    | SiteWatchUnknown
+    | SiteContributions
+)
 
 
 def bundle(partials: Iterable[Partial]) -> bytes:
-    """Partials that travel together. Parts that are equal travel once.
-
-    Many questions about one synopsis in one batch all have the states of all its streams.
-    """
-    described, parts = [], _Parts()
-    for partial in partials:
-        one = {
-            "arrived": partial.arrived.as_json(),
-            "shard": partial.shard,
-            "of": partial.of,
-            "batch": partial.batch,
-            "head": partial.head,
-        }
-        described.append({**one, "parts": [parts.place_of(part) for part in partial.parts]})
-    return pack([orjson.dumps(described, option=_JSON), *parts.kept])
+    """Partials that travel together. Parts that are equal travel once."""
+    parts = _Parts()
+    body = msgspec.json.encode(list(partials), enc_hook=parts.number_of)
+    return pack([body, *parts.distinct])
 
 
-def unbundle(body: bytes) -> list[Partial]:
-    described, *kept = unpack(body)
-    partials = []
-    for held in orjson.loads(described):
-        arrived = Arrived.from_json(held.pop("arrived"))
-        parts = [kept[place] for place in held.pop("parts")]
-        partials.append(Partial(arrived, parts=parts, **held))
-    return partials
+def unbundle(bundled: bytes) -> list[Partial]:
+    body, *parts = unpack(bundled)
+
+    def part(kind: type, number: Any) -> Part:
+        return Part(parts[number])
+
+    return msgspec.json.decode(body, type=list[Partial], dec_hook=part)
 
 
 class _Parts:
     """Parts in the order they first came in, each once."""
 
     def __init__(self) -> None:
-        self.kept: list[bytes] = []
+        self.distinct: list[bytes] = []
         self._alike: dict[tuple[int, bytes], list[int]] = {}
 
-    def place_of(self, part: bytes) -> int:
+    def number_of(self, value: Any) -> Any:
+        if not isinstance(value, Part):
+            return plain(value)
         # To hash all of it would take longer than to copy it; to compare equal ones does not.
-        alike = self._alike.setdefault((len(part), part[-_ENDING:]), [])
-        for place in alike:
-            if self.kept[place] == part:
-                return place
-        alike.append(len(self.kept))
-        self.kept.append(part)
+        data = value.data
+        alike = self._alike.setdefault((len(data), data[-_ENDING:]), [])
+        for number in alike:
+            if self.distinct[number] == data:
+                return number
+        alike.append(len(self.distinct))
+        self.distinct.append(data)
         return alike[-1]
-
-
-def require_all(partials: list[Partial]) -> None:
-    """A partial of each shard, and none with a fault."""
-    first = partials[0]
-    if [p.shard for p in partials] != list(range(first.of)):
-        raise Refusal(Code.INCOMPLETE, f"{len(partials)} of {first.of} shards answered; ask again")
-    require_no_fault(partials)
-
-
-def require_no_fault(partials: list[Partial]) -> None:
-    for partial in partials:
-        if "fault" in partial.head:
-            raise Refusal.of(Fault.from_record(partial.head["fault"]))
-
-
-def pack_streams(streams: Streams) -> bytes:
-    """The synopses of many streams as one part."""
-    specs = [[name, a.dtype.str, a.shape] for name, a in streams.arrays.items()]
-    head = orjson.dumps({"names": streams.names, "arrays": specs})
-    return pack([head, *map(_raw, streams.arrays.values())])
-
-
-def _raw(array: NDArray[Any]) -> memoryview:
-    """The bytes of an array, where they lie: a view, which is joined as bytes are."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-
-
-def unpack_streams(part: bytes) -> Streams:
-    described, *data = unpack(part)
-    held = orjson.loads(described)
-    arrays = {
-        name: np.frombuffer(raw, dtype).reshape(shape)
-        for (name, dtype, shape), raw in zip(held["arrays"], data, strict=True)
-    }
-    return Streams(held["names"], arrays)
-
-
-def join_streams(parts: list[Streams]) -> Streams:
-    """The streams of all shards together."""
-    names = [name for part in parts for name in part.names]
-    arrays = {n: np.concatenate([p.arrays[n] for p in parts]) for n in parts[0].arrays}
-    return Streams(names, arrays)

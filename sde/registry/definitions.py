@@ -60,16 +60,16 @@ class Patterns:
 
     def __init__(self, limits: StateLimits, kinds: Shelf, shards: int) -> None:
         self._limits, self._kinds, self._shards = limits, kinds, shards
-        self._held: dict[int, Pattern] = {}
+        self._patterns: dict[int, Pattern] = {}
         self._of_signature: dict[bytes, Pattern] = {}
         self._memory: dict[str, int] = {}  # bytes of one synopsis, by bank
         self._known: dict[str, tuple[Definition, bytes]] = {}
 
     def __getitem__(self, number: int) -> Pattern:
-        return self._held[number]
+        return self._patterns[number]
 
     def __iter__(self) -> Iterator[Pattern]:
-        return iter(self._held.values())
+        return iter(self._patterns.values())
 
     def of(self, signature: bytes) -> Pattern | None:
         return self._of_signature.get(signature)
@@ -77,11 +77,11 @@ class Patterns:
     def add(self, number: int, definition: Definition) -> Pattern:
         cls, promise = self._kinds[definition.kind], self.promise(definition)
         pattern = Pattern(number, definition, cls, promise)
-        self._held[number] = self._of_signature[pattern.signature] = pattern
+        self._patterns[number] = self._of_signature[pattern.signature] = pattern
         return pattern
 
     def drop(self, pattern: Pattern) -> None:
-        del self._held[pattern.number], self._of_signature[pattern.signature]
+        del self._patterns[pattern.number], self._of_signature[pattern.signature]
 
     def promise(self, definition: Definition) -> int:
         """Bytes that are surely taken: all of them, but for streams that are yet to come."""
@@ -125,8 +125,8 @@ def for_stream(d: Definition, stream: str | None) -> Definition:
 
 def record_of(definition: Definition) -> dict[str, Any]:
     """What `Definition.from_record` reads. Shallow: there may be thousands of them."""
-    held = {name: getattr(definition, name) for name in definition.__slots__}
-    return {**held, "window": definition.window and asdict(definition.window)}
+    record = {name: getattr(definition, name) for name in definition.__slots__}
+    return {**record, "window": definition.window and asdict(definition.window)}
 
 
 def _all_but_stream(d: Definition) -> tuple[object, ...]:

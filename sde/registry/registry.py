@@ -11,20 +11,22 @@ Every worker reads them all: what thousands of instances share is one fact, thei
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import orjson
-
 from sde.limits import StateLimits
 from sde.plugins.shelf import Shelf
+from sde.records.codec import as_fact, encode
+from sde.records.loop import Reached
+from sde.records.result import Outcome
+from sde.records.upgrade import outcome_of, watching_of
+from sde.records.watching import Watching
 from sde.registry.definitions import Pattern, Patterns, for_stream, record_of, signature_of
 from sde.registry.watches import Watches
 from sde.registry.watermarks import Watermarks
 from sde.storage.facts import Fact, Factual
-from sde.wire import Code, Create, Definition, Refusal
-from sde.wire.loop import Reached
+from sde.wire import Code, Definition, Refusal
 from synopses import Synopsis
 
 
@@ -110,7 +112,25 @@ class Registry(Factual):
         for dataset, clock, time, reached in self.watermarks:
             yield ["watermark", dataset, clock, time, reached]
         for watching in self.watches:
-            yield ["watch", watching.as_json()]
+            yield ["watch", as_fact(watching)]
+
+    def handlers(self) -> Mapping[str, Callable[..., None]]:
+        return {
+            "number": self._on_number,
+            "shelf": self._on_shelf,
+            "pattern": self._on_pattern,
+            "create": self._on_create,
+            "keep": self._on_keep,
+            "attach": self._on_attach,
+            "detach": self._on_detach,
+            "outcome": self._on_outcome,
+            "version": self._on_version,
+            "tick": self._on_tick,
+            "watermark": self._on_watermark,
+            "watch": self._on_watch,
+            "unwatch": self._on_unwatch,
+            "answered": self._on_answered,
+        }
 
     def _on_number(self, number: int) -> None:
         self._next = number
@@ -147,9 +167,9 @@ class Registry(Factual):
 
     def _on_keep(self, number: int, definition: dict[str, Any], since: int, level: int) -> None:
         """As earlier versions wrote it: every instance with all of its definition."""
-        held = Definition.from_record(definition)
-        pattern = self._patterns.of(signature_of(held)) or self._patterns.add(number, held)
-        self._on_create(number, pattern.number, held.stream, since, level)
+        wanted = Definition.from_record(definition)
+        pattern = self._patterns.of(signature_of(wanted)) or self._patterns.add(number, wanted)
+        self._on_create(number, pattern.number, wanted.stream, since, level)
 
     def _on_attach(self, uid: str, number: int, expires: int | None) -> None:
         self.instances[number].uids.append(uid)
@@ -182,7 +202,8 @@ class Registry(Factual):
 
         Earlier versions wrote the object itself.
         """
-        self._outcomes[request_id] = outcome if isinstance(outcome, str) else _text(outcome)
+        text = outcome if isinstance(outcome, str) else encode(outcome).decode()
+        self._outcomes[request_id] = text
         while len(self._outcomes) > self._limits.remembered_requests:
             self._outcomes.popitem(last=False)
 
@@ -197,8 +218,8 @@ class Registry(Factual):
         self.watermarks.learn(dataset, clock, reached)
         self.watermarks.set(dataset, clock, time)
 
-    def _on_watch(self, held: dict[str, Any]) -> None:
-        self.watches.begin(held)
+    def _on_watch(self, record: dict[str, Any]) -> None:
+        self.watches.begin(watching_of(record))
 
     def _on_unwatch(self, watch: str) -> None:
         self.watches.end(watch)
@@ -208,16 +229,24 @@ class Registry(Factual):
 
     # -- changing -------------------------------------------------------------------------------
 
-    def create(self, request: Create, since: int) -> tuple[Instance, bool]:
+    def create(
+        self,
+        uid: str,
+        wanted: Definition,
+        since: int,
+        *,
+        reuse: bool = False,
+        lifetime: int | None = None,
+    ) -> tuple[Instance, bool]:
         """The instance of a new uid, and whether it is a new one; Refusal if it cannot be."""
-        held = self._of_uid.get(request.uid)
-        definition, signature = self._patterns.complete(self._wanted(request, held))
+        held = self._of_uid.get(uid)
+        definition, signature = self._patterns.complete(self._versioned(wanted, held))
         if held is not None:
             if self.instances[held].definition == definition:
                 return self.instances[held], False
             raise Refusal(
                 Code.SYNOPSIS_EXISTS,
-                f"uid={request.uid!r} is taken by another definition; delete it first or choose "
+                f"uid={uid!r} is taken by another definition; delete it first or choose "
                 "another uid",
                 "uid",
             )
@@ -226,12 +255,12 @@ class Registry(Factual):
                 Code.LIMIT_EXCEEDED, f"there are {len(self._of_uid)} synopses: the limit is reached"
             )
         self._note_sizes(definition)
-        expires = None if request.ttl is None else since + request.ttl
+        expires = None if lifetime is None else since + lifetime
         number, stream = self._next, definition.stream
         pattern = self._patterns.of(signature)
         same = pattern.numbers.get(stream, []) if pattern is not None else []
-        if same and request.reuse:
-            self._change("attach", request.uid, same[0], expires)
+        if same and reuse:
+            self._change("attach", uid, same[0], expires)
             return self.instances[same[0]], False
         needed = pattern.promise if pattern is not None else self._patterns.promise(definition)
         self._check_bytes(definition.dataset, needed)
@@ -239,12 +268,11 @@ class Registry(Factual):
             self._change("pattern", number, record_of(definition))
             pattern = self._patterns[number]
         level = self._free_level(stream, same)
-        self._change("create", number, pattern.number, stream, since, level, request.uid, expires)
+        self._change("create", number, pattern.number, stream, since, level, uid, expires)
         return self.instances[number], True
 
-    def _wanted(self, request: Create, held: int | None) -> Definition:
+    def _versioned(self, wanted: Definition, held: int | None) -> Definition:
         """What is to be created; a uid that runs keeps its version of a plug-in."""
-        wanted = request.definition
         running = self.instances[held].pattern.definition.kind if held is not None else ""
         return replace(wanted, kind=running) if running.startswith(f"{wanted.kind}@") else wanted
 
@@ -252,9 +280,9 @@ class Registry(Factual):
         """What a plug-in says of its sizes is a fact: it is not asked again."""
         remote = self.shelf.remote(definition.kind)
         if remote is not None:
-            made = asdict(remote(**definition.params).sizes)
-            if made not in self.shelf.made.get(definition.kind, []):
-                self._change("shelf", "made", definition.kind, made)
+            made = remote(**definition.params).sizes
+            if made not in self.shelf.sizes_of(definition.kind):
+                self._change("shelf", "made", definition.kind, asdict(made))
 
     def _free_level(self, stream: str | None, same: list[int]) -> int:
         """The lowest that no instance for the same stream has."""
@@ -296,8 +324,8 @@ class Registry(Factual):
             u for u, n in self._of_uid.items() if self.instances[n].pattern.definition.kind == kind
         ]
 
-    def remember(self, request_id: str, outcome: dict[str, Any]) -> None:
-        self._change("outcome", request_id, _text(outcome))
+    def remember(self, request_id: str, outcome: Outcome) -> None:
+        self._change("outcome", request_id, encode(outcome).decode())
 
     def next_version(self, uid: str) -> int:
         """The number that a snapshot without a name gets."""
@@ -313,14 +341,14 @@ class Registry(Factual):
         """Move a data set's watermark, never back, and keep how far its partitions are."""
         self._change("watermark", dataset, clock, time, reached)
 
-    def watch(self, held: dict[str, Any]) -> None:
-        if held["id"] in self.watches:  # a repeat, so late that its outcome was forgotten
+    def watch(self, watching: Watching) -> None:
+        if watching.id in self.watches:  # a repeat, so late that its outcome was forgotten
             return
         if len(self.watches) >= self._limits.max_watches:
             raise Refusal(
                 Code.LIMIT_EXCEEDED, f"there are {len(self.watches)} watches: the limit is reached"
             )
-        self._change("watch", held)
+        self._change("watch", as_fact(watching))
 
     def unwatch(self, watch: str) -> None:
         if watch not in self.watches:
@@ -354,11 +382,7 @@ class Registry(Factual):
         named = {uid: self.instances[number] for uid, number in self._of_uid.items()}
         return {u: i for u, i in named.items() if dataset in (None, i.pattern.definition.dataset)}
 
-    def outcome(self, request_id: str) -> dict[str, Any] | None:
+    def outcome(self, request_id: str) -> Outcome | None:
         """Of a request that came before."""
-        held = self._outcomes.get(request_id)
-        return None if held is None else orjson.loads(held)
-
-
-def _text(outcome: dict[str, Any]) -> str:
-    return orjson.dumps(outcome).decode()
+        text = self._outcomes.get(request_id)
+        return None if text is None else outcome_of(text)

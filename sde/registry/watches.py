@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from sde.wire import ON_CHANGE, ON_CLOSE, Watch, decode_request
-
-
-@dataclass(slots=True)
-class Watching:
-    """A watch as it rests in the registry; `message` is the request that began it."""
-
-    id: str
-    place: str
-    since: int
-    message: dict[str, Any]
-    number: int = 0  # of the last answer
-    last: Any = None  # the value answered last
-    holds: bool | None = None  # whether its condition held then
-    due: int | None = None  # when it asks next, by the clock
-    infore: dict[str, Any] | None = None  # the request in that dialect, if it came so
-    standing: dict[str, Any] | None = None  # of a watch over several sites: which (sde.federation)
-
-    def as_json(self) -> dict[str, Any]:
-        """Shallow: there are thousands of them in a batch."""
-        return {name: getattr(self, name) for name in self.__slots__}
+from sde.records.watching import Watching
+from sde.wire import ON_CHANGE, ON_CLOSE
 
 
 class Watches:
     def __init__(self) -> None:
         self._running: dict[str, Watching] = {}
-        self._requests: dict[str, Watch] = {}
         self._of_uid: dict[str, list[str]] = {}
         self._timed: dict[str, int] = {}  # those that ask by the clock, and how often
+        self._each: list[str] = []  # those that answer for each key or stream of a batch
         self._by_occasion: dict[str, dict[str, list[str]]] = {}  # emptied when watches change
         self.due: list[str] = []  # by the last tick
         self.ended: list[Watching] = []  # since it was last emptied
@@ -48,27 +28,29 @@ class Watches:
     def __contains__(self, watch: str) -> bool:
         return watch in self._running
 
-    def begin(self, held: dict[str, Any]) -> None:
-        watching = Watching(**held)
-        request = decode_request(watching.message, watching.place)
-        assert isinstance(request, Watch)
+    def begin(self, watching: Watching) -> None:
+        request, period = watching.request, watching.request.period
         self._by_occasion.clear()
         self._running[watching.id] = watching
-        self._requests[watching.id] = request
-        for uid in set(request.question.uids):
+        for uid in set(request.uids):
             self._of_uid.setdefault(uid, []).append(watching.id)
-        if request.every is not None:
-            self._timed[watching.id] = request.every
+        if request.each:
+            self._each.append(watching.id)
+        if period is not None:
+            self._timed[watching.id] = period
             if watching.due is None:
-                watching.due = watching.since + request.every
+                watching.due = watching.since + period
 
     def end(self, watch: str) -> None:
         self._by_occasion.clear()
-        for uid in set(self._requests.pop(watch).question.uids):
+        request = self._running[watch].request
+        for uid in set(request.uids):
             self._of_uid[uid].remove(watch)
             if not self._of_uid[uid]:
                 del self._of_uid[uid]
         self._timed.pop(watch, None)
+        if request.each:
+            self._each.remove(watch)
         self.ended.append(self._running.pop(watch))
 
     def end_of(self, uid: str) -> None:
@@ -85,7 +67,7 @@ class Watches:
             if running.due <= time:
                 self.due.append(watch)
                 running.due += every * (1 + (time - running.due) // every)
-                if self._requests[watch].when is None:
+                if running.request.when is None:
                     running.number += 1
 
     def answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
@@ -96,8 +78,8 @@ class Watches:
         dues = (self._running[watch].due for watch in self._timed)
         return min((due for due in dues if due is not None), default=None)
 
-    def get(self, watch: str) -> tuple[Watching, Watch]:
-        return self._running[watch], self._requests[watch]
+    def get(self, watch: str) -> Watching:
+        return self._running[watch]
 
     def changing(self) -> dict[str, list[str]]:
         """The watches that answer on change, by each uid they ask."""
@@ -117,8 +99,9 @@ class Watches:
         return self._by_occasion[on]
 
     def _answers_on(self, watch: str, on: str) -> bool:
-        return self._requests[watch].on == on and not self._requests[watch].each
+        request = self._running[watch].request
+        return request.occasion == on and not request.each
 
     def of_each(self) -> list[str]:
         """The watches that answer for each key or stream of a batch."""
-        return [watch for watch, request in self._requests.items() if request.each]
+        return list(self._each)

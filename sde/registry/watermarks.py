@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from sde.wire.loop import Reached
+from sde.records.loop import Reached
 
 SILENCE = 10_000  # ms, by the arrival of tuples elsewhere, after which a partition is silent
 

@@ -1,105 +1,88 @@
-"""What one shard says to a request that reads. Whatever is wrong with it becomes a fault."""
+"""What one shard says to a request that reads."""
 
 from __future__ import annotations
 
-import logging
-from dataclasses import asdict
-from typing import Any
+import msgspec
 
-from sde.records.arrived import Arrived
-from sde.registry.registry import Instance
-from sde.requests.changing import internal
-from sde.requests.questions import Said, about, ask, export
-from sde.shard.shard import Shard
-from sde.wire import (
-    Ask,
-    Code,
-    Describe,
-    Export,
-    Fault,
-    ListAll,
-    Plugins,
-    Refusal,
-    Request,
-    Sites,
-    Snapshots,
-    decode_request,
+from sde.records.asked import Asked
+from sde.records.result import (
+    Described,
+    Done,
+    Figures,
+    PluginInfo,
+    PluginList,
+    Refused,
+    Result,
+    VersionList,
 )
-from synopses import QueryError
+from sde.registry.registry import Instance
+from sde.requests.boundary import fault_of
+from sde.requests.questions import ask, export, info_of
+from sde.shard.shard import Shard
+from sde.wire import Ask, Describe, Export, ListAll, Plugins, Sites, Snapshots
 
-_log = logging.getLogger(__name__)
-
-READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins, Sites)
 Read = Ask | Export | ListAll | Describe | Snapshots | Plugins | Sites
+READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins, Sites)
 
 
-def decoded(arrived: Arrived) -> Request | Fault:
-    """The request, or why there is none."""
-    if arrived.fault is not None or arrived.message is None:
-        return arrived.fault or Fault(Code.BAD_REQUEST, "an empty request")
+def answer(shard: Shard, request: Read, asked: Asked) -> Result:
+    """Answer a request at one shard. Whatever is wrong with it becomes a fault."""
     try:
-        return decode_request(arrived.message, arrived.place)
-    except Refusal as refusal:
-        return refusal.fault
+        return _answer(shard, request, asked)
+    except Exception as error:
+        return Refused(fault_of(error, request, lambda f: shard.quarantine(f).fault))
 
 
-def refused(fault: Fault) -> Said:
-    return {"fault": asdict(fault)}, []
+def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
+    match request:
+        case Ask():
+            return ask(shard, request, asked.at, asked.role is not None, repeatable=True)
+        case Export():
+            return export(shard, request, asked.at)
+        case ListAll():
+            return _figures(shard, shard.registry.uids(request.dataset))
+        case Describe():
+            return _figures(shard, {request.uid: shard.registry.instance(request.uid)})
+        case Plugins():
+            return PluginList(_plugins(shard) if shard.number == 0 else [])
+        case Sites():
+            return Done()
+        case Snapshots():
+            if asked.attached.fault is not None:
+                return Refused(asked.attached.fault)
+            return VersionList(asked.attached.versions if shard.number == 0 else [])
 
 
-def say(shard: Shard, request: Read, arrived: Arrived) -> Said:
-    """Answer a request at one shard."""
-    try:
-        match request:
-            case Ask():
-                federated = arrived.federated is not None
-                return ask(shard, request, arrived.at, federated, repeatable=True)
-            case Export():
-                return export(shard, request, arrived.at)
-            case ListAll(_, dataset):
-                return _figures(shard, shard.registry.uids(dataset)), []
-            case Describe(_, uid):
-                return _figures(shard, {uid: shard.registry.instance(uid)}), []
-            case Plugins():
-                return {"plugins": _plugins(shard)} if shard.number == 0 else {}, []
-            case Sites():
-                return {"ok": {}}, []
-            case Snapshots():
-                return dict(arrived.attached or {}) if shard.number == 0 else {}, []
-    except Refusal as refusal:
-        return refused(refusal.fault)
-    except QueryError as error:
-        return refused(Fault(Code.BAD_QUERY, str(error), error.name))
-    except Exception as error:  # a defect in a kind must not stop every other synopsis
-        _log.exception("no answer to %r", request)
-        return refused(internal(error))
+def _figures(shard: Shard, uids: dict[str, Instance]) -> Figures:
+    synopses = [_described(shard, uid, i) for uid, i in uids.items()] if shard.number == 0 else []
+    return Figures(shard.figures(uids.values()), synopses)
 
 
-def _figures(shard: Shard, uids: dict[str, Instance]) -> dict[str, Any]:
-    """Figures of every shard; the definitions, equal in all, from the first only."""
-    head: dict[str, Any] = {"figures": shard.figures(uids.values())}
-    if shard.number == 0:
-        head["synopses"] = [{"uid": uid, **_described(shard, uid, i)} for uid, i in uids.items()]
-    return head
-
-
-def _plugins(shard: Shard) -> list[dict[str, Any]]:
+def _plugins(shard: Shard) -> list[PluginInfo]:
     registry = shard.registry
     return [
-        {**registry.shelf.told(version), "synopses": len(registry.users_of(version.kind))}
+        msgspec.convert(
+            {**registry.shelf.told(version), "synopses": len(registry.users_of(version.kind))},
+            PluginInfo,
+        )
         for version in registry.shelf.versions.values()
     ]
 
 
-def _described(shard: Shard, uid: str, instance: Instance) -> dict[str, Any]:
-    registry = shard.registry
-    told = about(instance)
-    reason = registry.shelf.reasons.get(instance.definition.kind)
-    if reason is not None:
-        told |= {"state": "quarantined", "reason": reason}
-    if uid in registry.expiries:
-        told["expires"] = registry.expiries[uid]
-    window = instance.definition.window
-    if window is not None and not window.count:
-        told["watermark"] = registry.watermarks.get(instance.definition.dataset, window.clock)
-    return told
+def _described(shard: Shard, uid: str, instance: Instance) -> Described:
+    registry, definition = shard.registry, instance.definition
+    reason = registry.shelf.reasons.get(definition.kind)
+    window = definition.window
+    timed = window is not None and not window.count
+    return Described(
+        uid=uid,
+        state="" if reason is None else "quarantined",
+        reason=reason or "",
+        expires=registry.expiries.get(uid),
+        watermark=(
+            registry.watermarks.get(definition.dataset, window.clock)
+            if window is not None and timed
+            else msgspec.UNSET
+        ),
+        **msgspec.structs.asdict(info_of(instance)),
+    )

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from sde.registry.watches import Watching
+from sde.records.watching import Watching
 from sde.wire import ON_CHANGE, Watch
 
 _COMPARE = {
@@ -26,14 +26,15 @@ class Decision:
     remember: bool = False  # the shards must learn what was answered
 
 
-def decide(request: Watch, watching: Watching, value: Any) -> Decision | None:
+def decide(watching: Watching, value: Any) -> Decision | None:
     """How a value is answered; None: not at all."""
-    if request.when is not None:
-        holds = _holds(request.when, value)
+    request, condition = watching.request, watching.request.condition
+    if condition is not None:
+        holds = _holds(condition, value)
         if holds == watching.holds or (watching.holds is None and not holds):
             return None
         return Decision(watching.number + 1, holds, remember=True)
-    if request.on == ON_CHANGE:
+    if request.occasion == ON_CHANGE:
         if watching.number and not _moved(request, watching.last, value):
             return None
         return Decision(watching.number + 1, remember=True)
@@ -50,5 +51,6 @@ def _moved(request: Watch, last: Any, value: Any) -> bool:
     if not numbers:
         return bool(last != value)
     difference = abs(value - last)
-    limit = request.threshold * (abs(last) if request.relative else 1)
+    least, relative = request.least_change
+    limit = least * (abs(last) if relative else 1)
     return bool(difference > 0 and difference >= limit)

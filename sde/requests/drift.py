@@ -67,20 +67,20 @@ def radius(drift: float, norm: float) -> float:
     return drift / (math.sqrt(norm**2 + drift) + norm)
 
 
-def next_bound(drift: float, norm: float, told: float | None) -> float | None:
+def next_bound(drift: float, norm: float, bound: float | None) -> float | None:
     """The bound of the norm that sites are to be told now; None while the last one will do.
 
     When sites break their silence the norm grows by up to R at once: there must be room for it.
     """
     grown = norm + radius(_SHARE * drift, norm)
-    if told is not None and told / (2 * _SLACK) <= grown <= _NEAR * told:
+    if bound is not None and bound / (2 * _SLACK) <= grown <= _NEAR * bound:
         return None
     return _SLACK * grown
 
 
-def stated(drift: float, norm: float, told: float) -> float:
+def stated(drift: float, norm: float, bound: float) -> float:
     """By how much the value may be off: `drift`, unless the norm has outgrown its bound."""
-    furthest = radius(_SHARE * drift, _SHARE * told)
+    furthest = radius(_SHARE * drift, _SHARE * bound)
     return max(drift, 2 * norm * furthest + furthest**2)
 
 

@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from sde.records.arrived import Arrived
-from sde.records.partial import Partial
+from sde.records.partial import EachStates, Subject
+from sde.records.result import States
+from sde.records.watching import Watching
 from sde.registry.registry import Instance
-from sde.registry.watches import Watching
 from sde.requests.questions import ask, heading
 from sde.shard.shard import Shard
 from sde.tuples.block import Block
 from sde.wire import DATASET_SCOPE, EACH_KEY, Ask, Code, Definition, Refusal, Watch
-from synopses import Texts
+from synopses import Estimate, Texts
 
 _log = logging.getLogger(__name__)
 
 MOST = 10_000  # keys or streams that a watch answers for in one batch
 
 
-def check_each(definition: Definition, each: str) -> None:
+def check_each(definition: Definition, each: str | None) -> None:
     """Refusal if a watch for each key or stream does not fit the synopsis."""
     fits = definition.scope == DATASET_SCOPE or definition.stream is not None
     if each == EACH_KEY and not (fits and definition.key):
@@ -49,58 +48,74 @@ def question_for(request: Watch, item: str) -> Ask:
 
 
 class EachWatcher:
+    """Answers such watches at one shard, at the end of a batch."""
+
     def __init__(self, shard: Shard, batch: int) -> None:
         self._shard, self._batch = shard, batch
 
-    def answers(self, blocks: Sequence[Block]) -> list[Partial]:
+    def answers(self, blocks: Sequence[Block]) -> list[EachStates]:
         """Partials for all such watches; `blocks` are those of the batch."""
-        said = []
-        for watch in self._shard.registry.watches.of_each():
-            watching, request = self._shard.registry.watches.get(watch)
-            instance = self._shard.registry.instance(request.question.uids[0])
+        partials = []
+        watches = self._shard.registry.watches
+        for watching in map(watches.get, watches.of_each()):
+            instance = self._shard.registry.instance(watching.request.uids[0])
             own = [b for b in blocks if b.dataset == instance.definition.dataset]
-            say = self._keys if request.each == EACH_KEY else self._streams
+            answer = self._keys if watching.request.each == EACH_KEY else self._streams
             try:
-                said += say(watching, request, instance, own)
+                partials += answer(watching, instance, own)
             except Refusal as refusal:  # its plug-in misbehaves
-                _log.warning("no answers to the watch %s: %s", watch, refusal.fault.message)
-        return said
+                reason = refusal.fault.message
+                _log.warning("no answers to the watch %s: %s", watching.id, reason)
+        return partials
 
     def _keys(
-        self, watching: Watching, request: Watch, instance: Instance, blocks: list[Block]
-    ) -> list[Partial]:
-        definition = instance.definition
+        self, watching: Watching, instance: Instance, blocks: list[Block]
+    ) -> list[EachStates]:
+        definition, request = instance.definition, watching.request
         if definition.stream is not None and not self._shard.owns(definition, definition.stream):
             return []
         keys = _distinct(_some_of_each(block, definition.key) for block in blocks)
-        head, parts = ask(self._shard, question_for(request, ""), None)
-        if "estimate" in head:  # of one stream: asked here, key by key
-            head["estimates"] = [
-                ask(self._shard, question_for(request, key), None)[0]["estimate"] for key in keys
-            ]
-        return [self._partial(watching, instance, {**head, "each": keys}, parts)]
+        states = ask(self._shard, question_for(request, ""), None)
+        answers: list[Estimate] = []
+        if states.estimate is not None:  # of one stream: asked here, key by key
+            asked = [ask(self._shard, question_for(request, key), None) for key in keys]
+            answers = [one.estimate for one in asked if one.estimate is not None]
+        return [self._partial(watching, instance, keys, states, answers)]
 
     def _streams(
-        self, watching: Watching, request: Watch, instance: Instance, blocks: list[Block]
-    ) -> list[Partial]:
+        self, watching: Watching, instance: Instance, blocks: list[Block]
+    ) -> list[EachStates]:
         streams = _distinct(block.streams for block in blocks)
-        asked = [ask(self._shard, question_for(request, stream), None)[0] for stream in streams]
-        found = [(s, head) for s, head in zip(streams, asked, strict=True) if "estimate" in head]
+        request = watching.request
+        asked = [ask(self._shard, question_for(request, stream), None) for stream in streams]
+        found = [(s, one) for s, one in zip(streams, asked, strict=True) if one.estimate]
         if not found:
             return []
-        told = {
-            "each": [stream for stream, _ in found],
-            "estimates": [head["estimate"] for _, head in found],
-            "tuples": [sum(head["tuples"][0] for _, head in found)],
-        }
-        return [self._partial(watching, instance, told, [])]
+        tuples = sum(one.tuples[0] or 0 for _, one in found)
+        items = [stream for stream, _ in found]
+        answers = [one.estimate for _, one in found if one.estimate is not None]
+        return [self._partial(watching, instance, items, States(tuples=[tuples]), answers)]
 
     def _partial(
-        self, watching: Watching, instance: Instance, head: dict[str, Any], parts: list[bytes]
-    ) -> Partial:
-        head = {**head, **heading(self._shard, [instance]), "watch": watching.as_json()}
-        arrived = Arrived(f"each {watching.id}", self._shard.registry.time, None)
-        return Partial(arrived, self._shard.number, self._shard.of, self._batch, head, parts)
+        self,
+        watching: Watching,
+        instance: Instance,
+        items: list[str],
+        states: States,
+        answers: list[Estimate],
+    ) -> EachStates:
+        head = heading(self._shard, [instance])
+        return EachStates(
+            subject=Subject(f"each {watching.id}"),
+            shard=self._shard.number,
+            of=self._shard.of,
+            batch=self._batch,
+            time=self._shard.registry.time,
+            watch=watching,
+            items=items,
+            states=replace(states, about=head.about, plugin=head.plugin, estimate=None),
+            answers=answers,
+        )
 
 
 def _some_of_each(block: Block, field: str) -> Texts:

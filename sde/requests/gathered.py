@@ -1,17 +1,20 @@
-"""The partials of one question, together: the synopses they make up, and answers out of them."""
+"""The states that all shards, or sites, hold for one question: merged, and asked.
+
+States are merged, then asked; estimates are never added up.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from sde.banks.sessions import Cell, Session, sessions
-from sde.plugins.shelf import kind_in
-from sde.records.partial import Partial, join_streams, unpack_streams
-from sde.wire import Ask, Code, Refusal, Span
+from sde.plugins.remote import kind_class
+from sde.records.result import PackedPlugin, States
+from sde.records.streams import join_streams, unpack_streams
+from sde.wire import Ask, Code, Refusal, ReplyFields, Span
 from sde.wire.durations import milliseconds
-from synopses import Estimate, QueryError, Streams, Synopsis
+from synopses import KINDS, Estimate, QueryError, Streams, Synopsis
 from synopses.common_window import CommonWindow, OtherWindow
 
 
@@ -22,53 +25,73 @@ class WindowsDiffer(Exception):
     latest: int
 
 
-class Gathered:
-    def __init__(self, partials: list[Partial], span: Span | None) -> None:
-        self._partials, self._span = partials, span
-        self._about: list[dict[str, Any]] = partials[0].head["about"]
-        self.kind = kind_in(partials[0].head)
+def kind_of(kind: str, plugin: PackedPlugin | None) -> type[Synopsis]:
+    """The class of a kind. A plug-in's comes from this engine's own shelf, never from outside."""
+    if plugin is None:
+        return KINDS[kind]
+    cls = kind_class(plugin.version)
+    for made in plugin.made:
+        cls.learn(made)
+    return cls
 
-    def fields(self, stream: str | None) -> dict[str, Any]:
+
+class Gathered:
+    """`states`: of all that contribute, the first with the definitions."""
+
+    def __init__(self, states: list[States], span: Span | None) -> None:
+        self._states, self._span = states, span
+        self._about = states[0].about
+        self.kind = kind_of(self._about[0].kind, states[0].plugin)
+
+    def fields(self, stream: str | None) -> ReplyFields:
         """What a reply says of the synopses it is about."""
-        told = {
-            "dataset": self._about[0]["dataset"],
-            "kind": self._about[0]["kind"],
+        fields = {
+            "dataset": self._about[0].dataset,
+            "kind": self._about[0].kind,
             **({"stream": stream} if stream is not None else {}),
             "tuples": self._tuples,
-            "since": min(one["since"] for one in self._about),
+            "since": min(info.since for info in self._about),
         }
         if self.interval is not None:
-            told["window"] = dict(zip(("start", "end"), self.interval, strict=True))
-        return told
+            fields["window"] = dict(zip(("start", "end"), self.interval, strict=True))
+        return fields
 
-    def estimate(self, question: Ask) -> dict[str, Any]:
-        """The answer to a question; Refusal if it cannot be given."""
+    def answer(self, question: Ask) -> ReplyFields:
+        """What a reply says to a question; Refusal if it cannot be answered.
+
+        Where one shard alone knew the answer, that is it.
+        """
+        for states in self._states:
+            if states.estimate is not None:
+                return self.fields_with(question, states.estimate)
+        return self.fields_with(question, self.estimate(question))
+
+    def fields_with(self, question: Ask, estimate: Estimate) -> ReplyFields:
+        """What a reply says with an estimate."""
+        found = estimate.as_json()
+        stated = {name: value for name, value in found.items() if value not in (None, {})}
+        return {**self.fields(question.stream), **stated, "value": estimate.value}
+
+    def estimate(self, question: Ask) -> Estimate:
+        """The estimate from the merged states; Refusal if there is none."""
         try:
-            estimate = self._estimate(question)
+            return self._estimate(question)
         except QueryError as error:
             raise Refusal(Code.BAD_QUERY, str(error), error.name) from None
-        return self.told(question, estimate)
 
-    def told(self, question: Ask, estimate: dict[str, Any]) -> dict[str, Any]:
-        """What a reply says with an estimate."""
-        if "error" in estimate:
-            raise Refusal(Code.BAD_QUERY, estimate["error"], estimate["field"])
-        told = {name: value for name, value in estimate.items() if value not in (None, {})}
-        return {**self.fields(question.stream), **told, "value": estimate["value"]}
-
-    def _estimate(self, question: Ask) -> dict[str, Any]:
+    def _estimate(self, question: Ask) -> Estimate:
         asked, arguments = self.kind.check_query(question.query, len(self._about) - 1)
         if asked.across:
-            template = self.kind(**self._about[0]["params"])
-            estimate: Estimate = getattr(template, asked.name)(self._streams(template), **arguments)
-            return estimate.as_json()
+            template = self.kind(**self._about[0].params)
+            across: Estimate = getattr(template, asked.name)(self._streams(template), **arguments)
+            return across
         self.require_stream(question.stream)
         first, *others = self.merged
-        return first.estimate(question.query, *others).as_json()
+        return first.estimate(question.query, *others)
 
     def _streams(self, template: Synopsis) -> Streams:
         """The streams of all shards; WindowsDiffer if some are cut to a window of their own."""
-        parts = [unpack_streams(p.parts[0]) for p in self._partials]
+        parts = [unpack_streams(states.parts[0].data) for states in self._states]
         if not isinstance(template, CommonWindow):
             return join_streams(parts)
         try:
@@ -77,7 +100,8 @@ class Gathered:
             raise WindowsDiffer(other.moment) from None
 
     def require_stream(self, stream: str | None) -> None:
-        if stream is not None and all(t is None for p in self._partials for t in p.head["tuples"]):
+        counts = [count for states in self._states for count in states.tuples]
+        if stream is not None and all(count is None for count in counts):
             raise Refusal(
                 Code.UNKNOWN_STREAM,
                 f"stream={stream[:80]!r}: no tuple of this stream has come yet",
@@ -90,7 +114,7 @@ class Gathered:
         if self._session is not None:
             return [self._merge([cell.holds[1] for cell in self._session.cells], 0)]
         return [
-            self._merge([p.parts[which] for p in self._partials if p.parts], which)
+            self._merge([s.parts[which].data for s in self._states if s.parts], which)
             for which in range(len(self._about))
         ]
 
@@ -102,13 +126,14 @@ class Gathered:
                 merged = part
             else:
                 merged.merge(part)
-        return merged if merged is not None else self.kind(**self._about[which]["params"])
+        return merged if merged is not None else self.kind(**self._about[which].params)
 
     @cached_property
     def _tuples(self) -> int:
         if self._session is not None:
             return sum(cell.holds[0] for cell in self._session.cells)
-        return sum(t for p in self._partials for t in p.head["tuples"] if t is not None)
+        counts = (count for states in self._states for count in states.tuples)
+        return sum(count for count in counts if count is not None)
 
     @cached_property
     def interval(self) -> tuple[int, int] | None:
@@ -116,27 +141,30 @@ class Gathered:
         if self._session is not None:
             gap = self._gap
             return self._session.first, self._session.end(gap)
-        told = [p.head for p in self._partials if p.head.get("windows")]
-        if not told:
+        windowed = [states for states in self._states if states.windows]
+        if not windowed:
             return None
-        if any(head["windows"] != told[0]["windows"] for head in told):
-            raise WindowsDiffer(max(h["latest"] for h in told if h["latest"] is not None))
-        start, end = next(filter(None, told[0]["windows"]))
+        if any(states.windows != windowed[0].windows for states in windowed):
+            raise WindowsDiffer(max(s.latest for s in windowed if s.latest is not None))
+        start, end = next(window for window in windowed[0].windows if window)
         return start, end
 
     @property
     def _gap(self) -> int:
-        return milliseconds(self._about[0]["window"]["gap"]) or 0
+        window = self._about[0].window or {}
+        return milliseconds(window.get("gap")) or 0
 
     @cached_property
     def _session(self) -> Session[tuple[int, bytes]] | None:
         """The session of a whole data set that is asked for."""
-        if "cells" not in self._partials[0].head:
+        if self._states[0].cells is None:
             return None
         cells = [
-            Cell(cell[0], cell[1], cell[2], (tuples, state))
-            for p in self._partials
-            for cell, tuples, state in zip(p.head["cells"], p.head["tuples"], p.parts, strict=True)
+            Cell(*cell, (tuples or 0, part.data))
+            for states in self._states
+            for cell, tuples, part in zip(
+                states.cells or (), states.tuples, states.parts, strict=True
+            )
         ]
         found = sessions(cells, self._gap)
         if self._span is not None:

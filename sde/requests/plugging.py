@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import asdict
+
+from msgspec.structs import replace
 
 from sde.limits import StateLimits
 from sde.plugins.remote import kind_class
 from sde.plugins.trust import Trust
 from sde.plugins.version import PluginVersion
-from sde.records.arrived import Arrived
+from sde.records.asked import Asked
+from sde.records.codec import as_fact
+from sde.records.loop import Admitted
+from sde.records.result import Done, Outcome, Refused, Waits
+from sde.records.upgrade import waiting_of
 from sde.registry.registry import Registry
-from sde.wire import Code, Fault, Plugin, Refusal, Unplug, decode_request
-from sde.wire.loop import Admitted
-
-Outcome = dict[str, Any]
+from sde.wire import Code, Plugin, Refusal, Unplug
 
 
-def wait(registry: Registry, request: Plugin, arrived: Arrived) -> Outcome:
+def wait(registry: Registry, request: Plugin, asked: Asked) -> Outcome:
     """Keep a plug-in until it is examined; nothing of it is run before."""
     same = registry.shelf.same(request.name, request.sha256)
     if same is not None:
-        return {"ok": {"value": registry.shelf.told(same)}}
-    registry.shelve("waits", request.id, arrived.as_json())
-    return {"waits": True}
+        return Done(value=registry.shelf.told(same))
+    registry.shelve("waits", request.id, as_fact(asked))
+    return Waits()
+
+
+def _waiting(registry: Registry, request_id: str) -> tuple[Asked, Plugin] | None:
+    """The request that waits under an id."""
+    record = registry.shelf.waiting.get(request_id)
+    if record is None:
+        return None
+    asked = waiting_of(record)
+    assert isinstance(asked, Asked)
+    assert isinstance(asked.request, Plugin)
+    return asked, asked.request
 
 
 def distrusted(registry: Registry, message: Admitted, trust: Trust) -> Admitted:
@@ -32,50 +45,52 @@ def distrusted(registry: Registry, message: Admitted, trust: Trust) -> Admitted:
 
     The examiner looked already; but anybody can write to a topic, so shards look themselves.
     """
-    held = registry.shelf.waiting.get(message.request)
-    if held is None or message.fault is not None:
+    waiting = _waiting(registry, message.request)
+    if waiting is None or message.fault is not None:
         return message
     try:
-        trust.require(_request(held))
+        trust.require(waiting[1])
     except Refusal as refusal:
-        return replace(message, fault=asdict(refusal.fault))
+        return replace(message, fault=refusal.fault)
     return message
 
 
 def settle(
     registry: Registry, message: Admitted, limits: StateLimits
-) -> tuple[Arrived, Outcome] | None:
+) -> tuple[Asked, Outcome] | None:
     """The request that waited for this, and what became of it; None if none did."""
-    held = registry.shelf.waiting.get(message.request)
-    if held is None:
+    waiting = _waiting(registry, message.request)
+    if waiting is None:
         return None
+    asked, request = waiting
+    outcome: Outcome
     try:
-        outcome: Outcome = {"ok": {"value": _admit(registry, message, held, limits)}}
+        version = _admit(registry, message, request, asked.time, limits)
+        outcome = Done(value=registry.shelf.told(version))
     except Refusal as refusal:
-        outcome = {"fault": asdict(refusal.fault)}
+        outcome = Refused(refusal.fault)
     registry.shelve("settled", message.request)
     registry.remember(message.request, outcome)
-    return Arrived.from_json(held), outcome
+    return asked, outcome
 
 
 def _admit(
-    registry: Registry, message: Admitted, held: dict[str, Any], limits: StateLimits
-) -> dict[str, Any]:
+    registry: Registry, message: Admitted, request: Plugin, time: int, limits: StateLimits
+) -> PluginVersion:
     if message.fault is not None:
-        raise Refusal.of(Fault.from_record(message.fault))
+        raise Refusal.of(message.fault)
     if len(registry.shelf.versions) >= limits.max_plugins:
         raise Refusal(
             Code.LIMIT_EXCEEDED,
             f"there are {limits.max_plugins} versions of plug-ins: unplug some first",
         )
-    request = _request(held)
     version = PluginVersion(
         request.name,
         registry.shelf.next_number(request.name),
         request.source,
         request.sha256,
-        base64.b64encode(request.key).decode(),
-        held["time"],
+        base64.b64encode(request.key_bytes).decode(),
+        time,
         message.declaration,
         limits.plugin_seconds,
         limits.plugin_bytes,
@@ -85,16 +100,10 @@ def _admit(
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Refusal(Code.BROKEN_LAW, f"what the class declares makes no sense: {error}") from None
     registry.shelve("plugin", version.as_json())
-    return registry.shelf.told(version)
+    return version
 
 
-def _request(held: dict[str, Any]) -> Plugin:
-    request = decode_request(held["message"], held["place"])
-    assert isinstance(request, Plugin)
-    return request
-
-
-def unplug(registry: Registry, request: Unplug) -> dict[str, Any]:
+def unplug(registry: Registry, request: Unplug) -> Done:
     versions = registry.shelf.named(request.name, request.version)
     for version in versions:
         users = registry.users_of(version.kind)
@@ -107,20 +116,18 @@ def unplug(registry: Registry, request: Unplug) -> dict[str, Any]:
             )
     for version in versions:
         registry.shelve("unplugged", version.kind)
-    return {"value": [version.kind for version in versions]}
+    return Done(value=[version.kind for version in versions])
 
 
 # -- what plug-ins said of sizes, for a replay that shall not ask them again ----------------------
 
 
-def with_sizes(arrived: Arrived, registry: Registry, before: int) -> Arrived:
+def with_sizes(asked: Asked, registry: Registry, before: int) -> Asked:
     """A request with the sizes that were told since `before`."""
-    told = registry.shelf.sizes_since(before)
-    return (
-        replace(arrived, attached={**(arrived.attached or {}), "sizes": told}) if told else arrived
-    )
+    sizes = registry.shelf.sizes_since(before)
+    return replace(asked, attached=replace(asked.attached, sizes=sizes)) if sizes else asked
 
 
-def learn(registry: Registry, arrived: Arrived) -> None:
-    for kind, made in (arrived.attached or {}).get("sizes", ()):
-        registry.shelve("made", kind, made)
+def learn_sizes(registry: Registry, asked: Asked) -> None:
+    for kind, made in asked.attached.sizes:
+        registry.shelve("made", kind, asdict(made))

@@ -1,35 +1,42 @@
-"""What one shard has to say to a question: the head of a partial (JSON) and its parts (states)."""
+"""What one shard holds of the synopses that a question is about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec.structs import replace
 
 from sde.banks.intervals import Interval
 from sde.banks.layer import WHOLE_STREAM
 from sde.banks.panes import PanedLayer
 from sde.plugins.failure import PluginFailure
-from sde.records.partial import pack_streams
+from sde.records.result import PackedPlugin, Part, States
+from sde.records.streams import pack_streams
 from sde.registry.registry import Instance
 from sde.shard.shard import Shard, stream_key
-from sde.wire import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span
+from sde.wire import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span, SynopsisInfo
 from sde.wire.windows import SESSION
 from synopses import Streams, Synopsis
 from synopses.common_window import CommonWindow
 from synopses.questions import Question
 
-Said = tuple[dict[str, Any], list[bytes]]
+
+def info_of(instance: Instance) -> SynopsisInfo:
+    return instance.definition.info(instance.since)
 
 
-def about(instance: Instance) -> dict[str, Any]:
-    return {**instance.definition.as_json(), "since": instance.since}
+def packed_plugin(shard: Shard, kind: str) -> PackedPlugin | None:
+    """The class of a plug-in for the task that merges; None for a kind of the library."""
+    version = shard.registry.shelf.versions.get(kind)
+    if version is None:
+        return None
+    return PackedPlugin(version, shard.registry.shelf.sizes_of(kind))
 
 
-def heading(shard: Shard, instances: list[Instance]) -> dict[str, Any]:
+def heading(shard: Shard, instances: list[Instance]) -> States:
     """What merge must know of the synopses: their definitions, and a plug-in's class."""
-    told: dict[str, Any] = {"about": [about(i) for i in instances]}
-    plugin = shard.registry.shelf.packed(instances[0].definition.kind)
-    return told if plugin is None else {**told, "plugin": plugin}
+    plugin = packed_plugin(shard, instances[0].definition.kind)
+    return States(about=[info_of(instance) for instance in instances], plugin=plugin)
 
 
 def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Question:
@@ -65,7 +72,7 @@ def ask(
     at: int | None,
     for_sites: bool = False,
     repeatable: bool = False,
-) -> Said:
+) -> States:
     """`at`: the moment whose window is meant where the shards must agree on one.
 
     `for_sites`: other sites have parts of it too, so that a shard never knows all of a stream.
@@ -77,35 +84,35 @@ def ask(
         raise shard.quarantine(failure) from None
 
 
-def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable: bool) -> Said:
+def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable: bool) -> States:
     instances = [shard.registry.instance(uid) for uid in request.uids]
     question = check_question(shard, request, instances)
-    head = heading(shard, instances) if shard.number == 0 else {"about": []}
+    head = _heading_once(shard, instances)
     if question.across:
         streams, tuples = shard.streams(instances[0])
         template = shard.template(instances[0])
         # Asked again, streams have moved on meanwhile: only whole states are sure to be enough.
         if isinstance(template, CommonWindow) and repeatable and not for_sites and at is None:
             streams = Streams(streams.names, template.cut_here(streams.arrays))
-        return {**head, "tuples": [tuples]}, [pack_streams(streams)]
+        return replace(head, tuples=[tuples], parts=[Part(pack_streams(streams))])
     if _is_spread_session(instances[0].definition):
         return _cells(shard, instances, head)
     found = [_found(shard, i, request.stream, request.span, at, for_sites) for i in instances]
     alone = not for_sites and stream_of(instances[0].definition, request.stream) is not None
     if len(found) == 1 and found[0].synopsis and alone:  # no other shard has any of it
-        head["estimate"] = found[0].synopsis.estimate(request.query).as_json()
-        return {**head, **_told(found)}, []
-    return {**head, **_told(found)}, _states(found)
+        estimate = found[0].synopsis.estimate(request.query)
+        return replace(_figures(head, found), estimate=estimate)
+    return replace(_figures(head, found), parts=_states(found))
 
 
-def export(shard: Shard, request: Export, at: int | None) -> Said:
+def export(shard: Shard, request: Export, at: int | None) -> States:
     try:
         return _export(shard, request, at)
     except PluginFailure as failure:
         raise shard.quarantine(failure) from None
 
 
-def _export(shard: Shard, request: Export, at: int | None) -> Said:
+def _export(shard: Shard, request: Export, at: int | None) -> States:
     instance = shard.registry.instance(request.uid)
     if request.format != "native" and not hasattr(shard.template(instance), "to_datasketches"):
         raise Refusal(
@@ -115,11 +122,16 @@ def _export(shard: Shard, request: Export, at: int | None) -> Said:
         )
     shard.registry.shelf.require_sound(instance.definition.kind)
     _check_span(instance, request.span)
-    head = heading(shard, [instance]) if shard.number == 0 else {"about": []}
+    head = _heading_once(shard, [instance])
     if _is_spread_session(instance.definition):
         return _cells(shard, [instance], head)
     found = [_found(shard, instance, request.stream, request.span, at, False)]
-    return {**head, **_told(found)}, _states(found)
+    return replace(_figures(head, found), parts=_states(found))
+
+
+def _heading_once(shard: Shard, instances: list[Instance]) -> States:
+    """From shard 0 alone: the definitions are equal in all."""
+    return heading(shard, instances) if shard.number == 0 else States()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +144,16 @@ class _Found:
     latest: int | None = None  # the latest moment known here, where shards may differ
 
 
-def _told(found: list[_Found]) -> dict[str, Any]:
-    told: dict[str, Any] = {"tuples": [f.tuples for f in found]}
-    if any(f.interval for f in found):
-        told["windows"] = [f.interval for f in found]
-        told["latest"] = max((f.latest for f in found if f.latest is not None), default=None)
-    return told
+def _figures(head: States, found: list[_Found]) -> States:
+    states = replace(head, tuples=[f.tuples for f in found])
+    if not any(f.interval for f in found):
+        return states
+    latest = max((f.latest for f in found if f.latest is not None), default=None)
+    return replace(states, windows=[f.interval for f in found], latest=latest)
 
 
-def _states(found: list[_Found]) -> list[bytes]:
-    return [f.synopsis.to_bytes() if f.synopsis else b"" for f in found]
+def _states(found: list[_Found]) -> list[Part]:
+    return [Part(f.synopsis.to_bytes() if f.synopsis else b"") for f in found]
 
 
 def _found(
@@ -158,8 +170,8 @@ def _found(
         return _Found()
     key = stream_key(definition, stream)
     if not isinstance(layer, PanedLayer):
-        held = layer.synopsis(key)
-        return _Found(*held) if held else _Found()
+        found = layer.synopsis(key)
+        return _Found(*found) if found else _Found()
     if layer.window.type == SESSION:
         session = layer.session(key, span)
         return _Found(*session) if session else _Found()
@@ -176,16 +188,19 @@ def _is_spread_session(definition: Definition) -> bool:
     return window is not None and window.type == SESSION and definition.scope == DATASET_SCOPE
 
 
-def _cells(shard: Shard, instances: list[Instance], head: dict[str, Any]) -> Said:
+def _cells(shard: Shard, instances: list[Instance], head: States) -> States:
     """All cells of a data set's sessions: only together do the shards know where one ends."""
     if len(instances) > 1:
         raise Refusal(Code.BAD_QUERY, "uids: expected one synopsis with session windows", "uids")
     layer = shard.layer(instances[0])
     assert isinstance(layer, PanedLayer)
     cells = layer.cells(WHOLE_STREAM)
-    tuples = [int(layer.bank.tuples[cell.holds]) for cell in cells]
-    head["cells"] = [[c.number, c.first, c.last] for c in cells]
-    return {**head, "tuples": tuples}, [layer.bank.at(c.holds).to_bytes() for c in cells]
+    return replace(
+        head,
+        cells=[(c.number, c.first, c.last) for c in cells],
+        tuples=[int(layer.bank.tuples[c.holds]) for c in cells],
+        parts=[Part(layer.bank.at(c.holds).to_bytes()) for c in cells],
+    )
 
 
 def stream_of(definition: Definition, asked: str | None) -> str | None:

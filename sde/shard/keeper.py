@@ -124,10 +124,10 @@ class ShardKeeper:
         """The shard, locked; leave with `commit`, else the arena is worth nothing."""
         with shard_lock(self._folder):
             head = self._read_head()
-            held = self._at_hand(head) or self._open(head)
-            held.arena.begin()
-            self._head, self._held = head or Head("", self._of), held
-            yield held.shard
+            current = self._at_hand(head) or self._open(head)
+            current.arena.begin()
+            self._head, self._current = head or Head("", self._of), current
+            yield current.shard
 
     def commit(self, entry: bytes, batch: int) -> None:
         """Append to the log, go on with a snapshot if it is time, declare the arena good."""
@@ -144,22 +144,22 @@ class ShardKeeper:
         head = self._drop_some(head)
         head = replace(head, token=self._new_token())
         self._backing.write_head(asdict(head))
-        self._held.arena.finish(head.token)
-        self._held.token = head.token
-        _open_shards[self._folder] = self._held
+        self._current.arena.finish(head.token)
+        self._current.token = head.token
+        _open_shards[self._folder] = self._current
 
     # -- opening -------------------------------------------------------------------------------
 
     def _read_head(self) -> Head | None:
-        held = self._backing.read_head()
-        if held is None:
+        record = self._backing.read_head()
+        if record is None:
             return None
-        if held.get("format") != FORMAT:
+        if record.get("format") != FORMAT:
             raise StateFormatError(
-                f"the checkpoint has state format {held.get('format')}, this version reads "
+                f"the checkpoint has state format {record.get('format')}, this version reads "
                 f"{FORMAT}: start with a new checkpoint or use the version that wrote it"
             )
-        head = Head(**held)  # type: ignore[arg-type]
+        head = Head(**record)  # type: ignore[arg-type]
         if head.of != self._of:
             raise StateFormatError(
                 f"the checkpoint was made with shards={head.of}, now shards={self._of}: the "
@@ -169,14 +169,14 @@ class ShardKeeper:
 
     def _at_hand(self, head: Head | None) -> _Open | None:
         """The shard as this process knows it, brought up to date; None if it does not."""
-        held = _open_shards.pop(self._folder, None)
-        if held is None or head is None or not held.arena.holds(head.token):
+        current = _open_shards.pop(self._folder, None)
+        if current is None or head is None or not current.arena.holds(head.token):
             return None
-        if held.token != head.token:
-            held.arena.refresh()
-            if not held.shard.refresh():
+        if current.token != head.token:
+            current.arena.refresh()
+            if not current.shard.refresh():
                 return None
-        return held
+        return current
 
     def _open(self, head: Head | None) -> _Open:
         arena = Arena(self._folder)
@@ -211,7 +211,7 @@ class ShardKeeper:
     def _copy_aside(self, head: Head) -> Head:
         name = self._new_token()
         shutil.rmtree(self._copy, ignore_errors=True)
-        self._held.arena.copy_to(self._copy)
+        self._current.arena.copy_to(self._copy)
         Arena(self._copy).finish(name)
         return replace(
             head,

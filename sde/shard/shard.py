@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
 
 import mmh3
 import numpy as np
@@ -17,6 +16,7 @@ from sde.banks.panes import PanedLayer
 from sde.banks.selection import Selection
 from sde.limits import StateLimits
 from sde.plugins.failure import PluginFailure
+from sde.records.loop import Reached
 from sde.registry.registry import Instance, Registry
 from sde.registry.registry_file import RegistryFile
 from sde.registry.watermarks import later
@@ -24,9 +24,8 @@ from sde.storage.fact_file import FactFile
 from sde.storage.facts import Factual
 from sde.storage.store import Store
 from sde.tuples.block import Block
-from sde.tuples.needs import Needs, Wanted
-from sde.wire import DATASET_SCOPE, Code, Create, Definition, Refusal
-from sde.wire.loop import Reached
+from sde.tuples.needs import Needs, NeedsByDataset
+from sde.wire import DATASET_SCOPE, Code, Definition, Refusal
 from sde.wire.windows import ARRIVAL
 from synopses import Streams, Synopsis
 from synopses.hashing import hash_key
@@ -59,7 +58,7 @@ class Shard:
         self._banks: dict[str, Bank] = {}
         self._layers: dict[str, Layer] = {}
         self._users: dict[str, int] = {}  # how many instances use a bank or a layer
-        self._wanted: Wanted | None = None  # not looked up yet
+        self._wanted: NeedsByDataset | None = None  # not looked up yet
         self.failures: list[PluginFailure] = []  # that nobody was told of yet
         self._of_dataset: dict[str, dict[str, Layer]] = {}
         self.registry = Registry(limits, of)
@@ -120,14 +119,22 @@ class Shard:
 
     # -- requests that change ------------------------------------------------------------------
 
-    def create(self, request: Create, time: int) -> tuple[Instance, bool]:
-        """The instance and whether it is new; Refusal if the registry refuses."""
-        instance, new = self.registry.create(request, time)
+    def create(
+        self,
+        uid: str,
+        definition: Definition,
+        since: int,
+        *,
+        reuse: bool = False,
+        lifetime: int | None = None,
+    ) -> Instance:
+        """The instance of a uid, new or not; Refusal if the registry refuses."""
+        instance, new = self.registry.create(uid, definition, since, reuse=reuse, lifetime=lifetime)
         self._follow_registry()
         stream = instance.definition.stream
         if new and stream is not None and self.owns(instance.definition, stream):
             self._layers[instance.layer].begin_stream(stream_hash(stream))
-        return instance, new
+        return instance
 
     def delete(self, uid: str) -> Instance:
         instance = self.registry.instance(uid)
@@ -239,14 +246,21 @@ class Shard:
                 layer.reached = {}
         return reached
 
+    def forget_progress(self) -> None:
+        """After a replay: how far the replayed tuples were was reported when they came."""
+        for dataset in self._of_dataset:
+            self.clocks(dataset)
+
     # -- data ----------------------------------------------------------------------------------
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> NeedsByDataset:
         """What is read of all data sets."""
         if self._wanted is None:
             needs = {dataset: self._needs(dataset) for dataset in self._of_dataset}
-            self._wanted = Wanted({name: needed for name, needed in needs.items() if needed})
+            self._wanted = NeedsByDataset(
+                {name: needed for name, needed in needs.items() if needed}
+            )
         return self._wanted
 
     def _needs(self, dataset: str) -> Needs | None:
@@ -340,7 +354,7 @@ class Shard:
         arrays = {n: a[rows] for n, a in layer.bank.arrays.items() if n in wanted}
         return Streams(layer.names.of(slots), arrays), int(layer.bank.tuples[rows].sum())
 
-    def figures(self, instances: Iterable[Instance]) -> list[dict[str, Any]]:
+    def figures(self, instances: Iterable[Instance]) -> list[dict[str, int]]:
         """What this shard holds of each instance."""
         told = []
         for instance in instances:

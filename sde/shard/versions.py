@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import mmh3
+import msgspec
 import orjson
 import pyarrow as pa
 from pyarrow import fs
 
 from sde.banks.layer import Kept
-from sde.wire import Code, Definition, Refusal
+from sde.records.versions import VersionInfo
+from sde.wire import Code, Refusal
 from sde.wire.framing import FramingError, pack, unpack
 
 FORMAT = 1
@@ -26,7 +27,7 @@ _ABOUT = "version.json"
 _MOST_EXPANDED = 255  # times: no LZ4 bytes stand for more
 
 
-class Library:
+class Versions:
     """`root` is a path or a URI that Arrow knows (s3://, gs://, hdfs://, file://)."""
 
     def __init__(self, root: str) -> None:
@@ -37,13 +38,15 @@ class Library:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def save(self, about: dict[str, Any], shard: int, of: int, kept: Iterable[Kept]) -> None:
+    def save(self, version: VersionInfo, shard: int, kept: Iterable[Kept]) -> None:
         """One shard's part of a version. Writing it twice changes nothing."""
-        folder = self._folder_of(about)
+        folder = self._folder_of(version)
         self._files.create_dir(folder, recursive=True)
-        self._write(f"{folder}/{_parts(of)[shard]}", pack_part(kept))
+        self._write(f"{folder}/{_parts(version.of)[shard]}", pack_part(kept))
         if shard == 0:
-            self._write(f"{folder}/{_ABOUT}", orjson.dumps({**about, "format": FORMAT, "of": of}))
+            described = {**msgspec.to_builtins(version), "format": FORMAT}
+            del described["bytes"]
+            self._write(f"{folder}/{_ABOUT}", orjson.dumps(described))
 
     def _write(self, path: str, data: bytes) -> None:
         """Whole or not at all, where the file system can rename."""
@@ -53,29 +56,30 @@ class Library:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def versions(self, uid: str | None = None) -> list[dict[str, Any]]:
+    def versions(self, uid: str | None = None) -> list[VersionInfo]:
         """All complete versions of a synopsis, or of all, oldest first."""
         base = self._root if uid is None else f"{self._root}{_shelf(uid)}"
         found = self._files.get_file_info(
             fs.FileSelector(base, allow_not_found=True, recursive=True)
         )
         sizes = {info.path: info.size for info in found if info.type == fs.FileType.File}
-        told = []
+        complete = []
         for path in sizes:
             if not path.endswith(f"/{_ABOUT}"):
                 continue
-            about = self._about(path)
-            if about is None or about["of"] > len(sizes):
+            version = self._described(path)
+            if version is None or version.of > len(sizes):
                 continue
             folder = path.removesuffix(f"/{_ABOUT}")
-            parts = [f"{folder}/{part}" for part in _parts(about["of"])]
+            parts = [f"{folder}/{part}" for part in _parts(version.of)]
             if all(part in sizes for part in parts):
-                told.append({**about, "bytes": sum(sizes[part] for part in parts)})
-        return sorted(told, key=lambda about: (about["at"], about["number"]))
+                size = sum(sizes[part] for part in parts)
+                complete.append(msgspec.structs.replace(version, bytes=size))
+        return sorted(complete, key=lambda version: (version.at, version.number))
 
-    def find(self, uid: str, version: str | None) -> dict[str, Any]:
-        """What is known of a version, of the newest if none is named; Refusal if there is none."""
-        found = [a for a in self.versions(uid) if version in (None, a["version"])]
+    def find(self, uid: str, version: str | None) -> VersionInfo:
+        """A version, the newest if none is named; Refusal if there is none."""
+        found = [v for v in self.versions(uid) if version in (None, v.version)]
         if found:
             return found[-1]
         named = "any version" if version is None else f"version={version!r}"
@@ -85,13 +89,13 @@ class Library:
             "version",
         )
 
-    def parts(self, about: dict[str, Any]) -> Iterator[bytes]:
+    def parts(self, version: VersionInfo) -> Iterator[bytes]:
         """What the shards kept of a version; `read_part` tells what each holds."""
-        for part in _parts(about["of"]):
-            with self._files.open_input_stream(f"{self._folder_of(about)}/{part}") as file:
+        for part in _parts(version.of):
+            with self._files.open_input_stream(f"{self._folder_of(version)}/{part}") as file:
                 yield file.read()
 
-    def _about(self, path: str) -> dict[str, Any] | None:
+    def _described(self, path: str) -> VersionInfo | None:
         """What a version's file says; None if it is damaged or of another format.
 
         One such file must not hide the versions beside it.
@@ -99,18 +103,16 @@ class Library:
         with self._files.open_input_stream(path) as file:
             data = file.read()
         try:
-            about: dict[str, Any] = orjson.loads(data)
-            if about.pop("format") != FORMAT:
+            described = orjson.loads(data)
+            if described.pop("format") != FORMAT:
                 return None
-            definition_of(about)
-            if {type(about[n]) for n in ("at", "number", "of", "since")} != {int}:
-                return None
-            return about if path.endswith(f"{_place(about)}/{_ABOUT}") else None
+            version = msgspec.convert(described, VersionInfo)
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
+        return version if path.endswith(f"{_place(version)}/{_ABOUT}") else None
 
-    def _folder_of(self, about: dict[str, Any]) -> str:
-        return f"{self._root}{_place(about)}"
+    def _folder_of(self, version: VersionInfo) -> str:
+        return f"{self._root}{_place(version)}"
 
 
 def _shelf(uid: str) -> str:
@@ -119,9 +121,9 @@ def _shelf(uid: str) -> str:
     return f"/{readable}-{mmh3.hash128(uid.encode()):032x}"
 
 
-def _place(about: dict[str, Any]) -> str:
+def _place(version: VersionInfo) -> str:
     """The folder of a version, below the root."""
-    return f"{_shelf(about['uid'])}/{about['version']}"
+    return f"{_shelf(version.uid)}/{version.version}"
 
 
 def _parts(of: int) -> list[str]:
@@ -157,7 +159,3 @@ def read_part(part: bytes) -> list[Kept]:
         ]
     except (FramingError, KeyError, TypeError, ValueError, OSError, pa.ArrowException) as error:
         raise Refusal(Code.BAD_STATE, f"a snapshot cannot be read: {error}", "version") from None
-
-
-def definition_of(about: dict[str, Any]) -> Definition:
-    return Definition.from_record(about["definition"])

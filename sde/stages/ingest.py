@@ -1,25 +1,30 @@
 """ingest: bytes become blocks, requests and dead letters, each bound for its shards.
 
 messages of the data topics ────> on_data ─────> blocks (one shard each), letters
-messages of the request topic ──> on_requests ─> arrived requests (every shard)
+messages of the request topic ──> on_requests ─> requests (every shard)
 messages of the union topic ────> on_loop ─────> what the engine tells itself (every shard)
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
+from msgspec import structs
 
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
 from sde.federation.frames import is_frame
-from sde.federation.ingest import from_site, parted
+from sde.federation.ingest import from_site
 from sde.federation.peers import Peers
+from sde.federation.request import split
 from sde.infore import is_infore, translate
-from sde.records.arrived import Arrived
-from sde.shard.versions import Library
-from sde.tuples.needs import Wanted
+from sde.records.arrived import Arrived, FromSite, Told
+from sde.records.asked import AnyAsked, Asked, AskedInfore, Attached, Unreadable
+from sde.records.loop import Admit, Due, NotOurs, decode_loop
+from sde.records.position import Position
+from sde.shard.versions import Versions
+from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
     Code,
     Fault,
@@ -30,25 +35,26 @@ from sde.wire import (
     Snapshots,
     decode_request,
 )
-from sde.wire.loop import FOR_THE_SERVICE, decode_loop
 
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
 
 
 class Ingest:
+    """`versions`: where snapshots are kept, None for nowhere."""
+
     def __init__(
         self,
         shards: int,
         limits: Limits,
-        library: Library | None = None,
+        versions: Versions | None = None,
         checkpoint: str = "-",
         peers: Peers | None = None,
     ) -> None:
         self.shards = shards
-        self._limits, self._library, self._checkpoint = limits, library, checkpoint
+        self._limits, self._versions, self._checkpoint = limits, versions, checkpoint
         self._peers = peers or Peers(own=checkpoint)
 
-    def on_data(self, messages: Messages, wanted: Wanted | None = None) -> Decoded:
+    def on_data(self, messages: Messages, wanted: NeedsByDataset | None = None) -> Decoded:
         """`wanted` is what has to be kept of the tuples, as far as that is known."""
         decoded = decode_tuples(messages, self.shards, self._limits, wanted)
         if len(self._peers.sites) > 1:  # records of different sites must not pass for the same one
@@ -57,74 +63,106 @@ class Ingest:
         return decoded
 
     def on_requests(self, messages: Messages) -> list[Arrived]:
-        arrived = (self._arrived(messages, i, _DEEPEST) for i in range(len(messages.offsets)))
-        return [self._attach(parted(one, self._peers)) for one in arrived]
+        arrived: list[Arrived] = []
+        for payload, position, time in _each(messages):
+            if is_frame(payload):
+                arrived.append(from_site(payload, position, time, self._peers))
+            else:
+                arrived.append(self._request(payload, position, time))
+        return arrived
 
     def on_loop(self, messages: Messages) -> list[Arrived]:
         """What is no message of ours is left out: nobody waits for a reply."""
-        deepest = 2 * _DEEPEST  # there are requests in what the engine tells itself
-        arrived = (self._arrived(messages, i, deepest) for i in range(len(messages.offsets)))
-        return [replace(one, loop=True) for one in arrived if self._concerns_shards(one)]
+        arrived: list[Arrived] = []
+        for payload, position, time in _each(messages):
+            if is_frame(payload):
+                found = from_site(payload, position, time, self._peers)
+                if isinstance(found, FromSite):  # requests of a site do not come this way
+                    arrived.append(found)
+            elif len(payload) <= self._limits.max_message_bytes:
+                arrived += self._told(payload, position, time)
+        return arrived
 
-    def _concerns_shards(self, arrived: Arrived) -> bool:
-        if arrived.federated is not None:
-            return arrived.loop  # a request that a site wrote here is no business of the loop
+    def _told(self, payload: bytes, position: Position, time: int) -> list[Arrived]:
         try:
-            told = decode_loop(arrived.message or {}, self._checkpoint)
-            return not isinstance(told, FOR_THE_SERVICE)
-        except Refusal:
-            return False
+            message = decode_loop(payload, self._checkpoint)
+        except NotOurs:
+            return []
+        # There are requests in what the engine tells itself.
+        deepest = 2 * _DEEPEST
+        if isinstance(message, Due | Admit) or _depth(orjson.loads(payload), deepest) > deepest:
+            return []
+        return [Told(position=position, time=time, message=message)]
 
-    def _arrived(self, messages: Messages, index: int, deepest: int) -> Arrived:
-        place = f"{messages.topic}-{messages.partition}-{messages.offsets[index]}"
-        time = int(messages.timestamps[index])
-        payload = messages.buffer[messages.starts[index] : messages.ends[index]].tobytes()
-        if is_frame(payload):
-            return from_site(payload, place, time, self._peers)
-        message = self._message(payload, deepest)
-        if isinstance(message, Fault):
-            return Arrived(place, time, None, message)
-        return Arrived(place, time, message)
+    # -- requests ---------------------------------------------------------------------------------
 
-    def _message(self, payload: bytes, deepest: int) -> dict[str, Any] | Fault:
+    def _request(self, payload: bytes, position: Position, time: int) -> AnyAsked:
+        message: dict[str, Any] = {}
+        try:
+            message = self._object(payload)
+            if is_infore(message):
+                attached = self._attached(_translated(message, position))
+                return AskedInfore(position=position, time=time, message=message, attached=attached)
+            request = decode_request(message, str(position))
+            asked = split(Asked(position=position, time=time, request=request), self._peers)
+        except Refusal as refusal:
+            given = message.get("id")
+            named = given if isinstance(given, str) else ""
+            return Unreadable(position=position, time=time, fault=refusal.fault, id=named)
+        if isinstance(request, Restore | Snapshot | Snapshots):
+            return structs.replace(asked, attached=self._attached(request))
+        return asked
+
+    def _object(self, payload: bytes) -> dict[str, Any]:
+        """The JSON object in a payload; Refusal if there is none, or it is too large or deep."""
         if len(payload) > self._limits.max_message_bytes:
-            return Fault(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
+            raise Refusal(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
         try:
             message = orjson.loads(payload)
         except orjson.JSONDecodeError as error:
-            return Fault(Code.BAD_JSON, f"a request is a JSON object: {error}"[:300])
+            raise Refusal(Code.BAD_JSON, f"a request is a JSON object: {error}"[:300]) from None
         if not isinstance(message, dict):
-            return Fault(
-                Code.BAD_JSON, f"a request is a JSON object, this is {type(message).__name__}"
-            )
-        if _depth(message, deepest) > deepest:
-            return Fault(Code.BAD_JSON, f"a request is nested at most {deepest} levels deep")
+            found = type(message).__name__
+            raise Refusal(Code.BAD_JSON, f"a request is a JSON object, this is {found}")
+        if _depth(message, _DEEPEST) > _DEEPEST:
+            raise Refusal(Code.BAD_JSON, f"a request is nested at most {_DEEPEST} levels deep")
         return message
 
-    def _attach(self, arrived: Arrived) -> Arrived:
-        """Look up here, in one place, what shards must see alike: which snapshots there are."""
-        try:
-            request = _request(arrived)
-        except Refusal:
-            return arrived
+    def _attached(self, request: Request | None) -> Attached:
+        """Looked up here, in one place, because all shards must see it alike: the versions."""
         if not isinstance(request, Restore | Snapshot | Snapshots):
-            return arrived
+            return Attached()
         try:
-            if self._library is None:
+            if self._versions is None:
                 raise Refusal(Code.BAD_REQUEST, "this engine has no folder for snapshots")
-            if isinstance(request, Restore):
-                found = self._library.find(request.uid, request.version)
-                return replace(arrived, attached=found)
-            if isinstance(request, Snapshot):
-                numbers = [about["number"] for about in self._library.versions(request.uid)]
-                return replace(arrived, attached={"highest": max(numbers, default=0)})
-            versions = [_told(about) for about in self._library.versions(request.uid)]
-            return replace(arrived, attached={"versions": versions})
+            match request:
+                case Restore():
+                    return Attached(version=self._versions.find(request.uid, request.version))
+                case Snapshot():
+                    versions = self._versions.versions(request.uid)
+                    return Attached(highest=max((v.number for v in versions), default=0))
+                case Snapshots():
+                    return Attached(versions=self._versions.versions(request.uid))
         except Refusal as refusal:
-            return replace(arrived, attached={"fault": asdict(refusal.fault)})
+            return Attached(fault=refusal.fault)
         except OSError as error:
-            fault = Fault(Code.INTERNAL, f"the snapshots cannot be read: {error}"[:300])
-            return replace(arrived, attached={"fault": asdict(fault)})
+            reason = f"the snapshots cannot be read: {error}"[:300]
+            return Attached(fault=Fault(Code.INTERNAL, reason))
+
+
+def _each(messages: Messages) -> list[tuple[bytes, Position, int]]:
+    """Payload, position and time of each message."""
+    topic, partition = messages.topic, messages.partition
+    return [
+        (
+            messages.buffer[start:end].tobytes(),
+            Position(topic, partition, int(offset)),
+            int(time),
+        )
+        for start, end, offset, time in zip(
+            messages.starts, messages.ends, messages.offsets, messages.timestamps, strict=True
+        )
+    ]
 
 
 def _depth(value: Any, most: int) -> int:
@@ -135,15 +173,10 @@ def _depth(value: Any, most: int) -> int:
     return 1 + max((_depth(one, most - 1) for one in inside), default=0)
 
 
-def _request(arrived: Arrived) -> Request | None:
-    """What is asked for, as far as that can be told without knowing what runs."""
-    message = arrived.message or {}
-    if not is_infore(message):
-        return decode_request(message, arrived.place)
-    records = translate(message, arrived.place, lambda uid: None)
-    return records[0] if records else None
-
-
-def _told(about: dict[str, Any]) -> dict[str, Any]:
-    hidden = ("definition", "of")
-    return {**{n: v for n, v in about.items() if n not in hidden}, "shards": about["of"]}
+def _translated(message: dict[str, Any], position: Position) -> Request | None:
+    """What an INFORE request asks for, as far as that can be told without knowing what runs."""
+    try:
+        requests = translate(message, str(position), lambda uid: None)
+    except Refusal:
+        return None
+    return requests[0] if requests else None

@@ -10,44 +10,20 @@ reading request. Watches that are due are answered last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from typing import assert_never
 
-import orjson
+from msgspec.structs import replace
 
-from sde.federation import maintain as clerk
-from sde.federation import maintain_watches as standing
-from sde.infore import is_infore, native_messages
+from sde.federation import maintain as federation
+from sde.federation import maintain_watches as federation_watches
+from sde.infore import translate
 from sde.limits import StateLimits
 from sde.plugins.trust import Trust
-from sde.records.arrived import Arrived
-from sde.records.partial import Partial
-from sde.requests.answering import READS, decoded, refused, say
-from sde.requests.changing import CHANGES, Changes
-from sde.requests.each import EachWatcher
-from sde.requests.plugging import distrusted, settle
-from sde.requests.questions import Said
-from sde.requests.watching import Watcher
-from sde.shard.keeper import ShardCode
-from sde.shard.shard import Shard
-from sde.shard.versions import Library
-from sde.storage.store import Store
-from sde.tuples.block import Block, completed
-from sde.tuples.needs import Wanted
-from sde.wire import (
-    Create,
-    Definition,
-    Delete,
-    Fault,
-    Plugin,
-    Refusal,
-    Unplug,
-    Unwatch,
-    Watch,
-)
-from sde.wire.framing import pack, unpack
-from sde.wire.loop import (
+from sde.records.arrived import Arrived, FromSite, Told
+from sde.records.asked import AnyAsked, Asked, AskedInfore, Unreadable
+from sde.records.loop import (
+    Admit,
     Admitted,
     Again,
     Answered,
@@ -56,15 +32,30 @@ from sde.wire.loop import (
     Loop,
     Progress,
     Reached,
+    Report,
     Tick,
-    decode_loop,
-    loop_json,
 )
+from sde.records.partial import Partial, Reply, Subject
+from sde.records.position import Position
+from sde.records.result import Done, Refused, Result
+from sde.requests.answering import READS, answer
+from sde.requests.changing import CHANGES, Changes
+from sde.requests.each import EachWatcher
+from sde.requests.plugging import distrusted, settle
+from sde.requests.watching import Watcher
+from sde.shard.keeper import ShardCode
+from sde.shard.shard import Shard
+from sde.shard.versions import Versions
+from sde.stages.log import pack_entry, unpack_entry
+from sde.storage.store import Store
+from sde.tuples.block import Block, completed
+from sde.tuples.needs import NeedsByDataset
+from sde.wire import Create, Definition, Delete, Plugin, Refusal, Unplug, Unwatch, Watch
 from sde.wire.windows import ARRIVAL
 
-LOG_FORMAT = 2
 _NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, Plugin, Unplug)
 _ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
+_NOWHERE = Position("", 0, 0)  # of what a shard noticed by itself
 
 
 class Maintain:
@@ -74,47 +65,53 @@ class Maintain:
         self,
         shard: Shard,
         batch: int,
-        library: Library | None = None,
+        versions: Versions | None = None,
         trust: Trust = Trust(),  # noqa: B008
     ) -> None:
         self._shard, self._batch, self._trust = shard, batch, trust
-        self._changes = Changes(shard, library)
+        self._changes = Changes(shard, versions)
         self._watcher = Watcher(shard, batch)
         self._partials: list[Partial] = []
         self._blocks: list[Block] = []
-        self._before: list[Arrived] = []
+        self._before: list[Arrived] = []  # for the log: applied before the data
         self._after: list[Arrived] = []
-        self._kept: list[bytes] | None = None  # blocks, once they are added
+        self._added: list[bytes] | None = None  # blocks, once they are added
         self._due: list[str] = []  # watches to be answered
         self.entry = b""
-        self.reports: list[Progress | Due | Failed] = []  # to the loop
+        self.reports: list[Report] = []  # to the loop
 
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
         need = self._next_due()
         self._blocks = list(blocks)
-        ticked, again = self._on_loop([a for a in arrived if a.loop])
-        for one in [*again, *(a for a in arrived if not a.loop)]:
-            self._on_request(one)
+        ticked, again = self._on_loop(arrived)
+        for one in (*again, *arrived):
+            match one:
+                case Asked() | AskedInfore() | Unreadable():
+                    self._on_request(one)
+                case Told() | FromSite():
+                    pass
+                case never:
+                    assert_never(never)
         self._add()
         self._partials += EachWatcher(shard, self._batch).answers(self._blocks)
         self._partials += self._watcher.answers(self._due)
-        self._partials += standing.answers(shard, self._watcher, self._due, self._batch)
-        clerk.close_ended(shard)
+        self._partials += federation_watches.answers(shard, self._watcher, self._due, self._batch)
+        federation.close_ended(shard)
         self._partials += self._watcher.ended()
-        self._partials += clerk.answers(shard, self._batch)
+        self._partials += federation.answers(shard, self._batch)
         self._note_failures()
         self._report({block.dataset for block in self._blocks})
         due = self._next_due()
         if shard.number == 0 and (ticked or due != need):
-            self.reports.append(Due(due))
-        if self._before or self._after or self._kept:
-            self.entry = _pack_entry(self._before, self._after, self._kept or [])
+            self.reports.append(Due(at=due))
+        if self._before or self._after or self._added:
+            self.entry = pack_entry(self._before, self._after, self._added or [])
         shard.save()
         return self._partials
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> NeedsByDataset:
         """What has to be kept of tuples from now on."""
         return self._shard.wanted
 
@@ -122,107 +119,139 @@ class Maintain:
         """All shards wait for the same: one of them looks, and says it for all."""
         return self._shard.next_due() if self._shard.number == 0 else None
 
+    def _log(self, arrived: Arrived) -> None:
+        (self._before if self._added is None else self._after).append(arrived)
+
     # -- the loop --------------------------------------------------------------------------------
 
-    def _on_loop(self, arrived: list[Arrived]) -> tuple[bool, list[Arrived]]:
+    def _on_loop(self, arrived: Sequence[Arrived]) -> tuple[bool, list[Asked]]:
         """Learn what all shards learn together: whether the clock moved, what is asked again."""
-        ticks, asked_again = [], []
+        ticks: list[tuple[Told, Tick]] = []
+        again: list[Asked] = []
         for one in arrived:
-            if one.federated is not None:
-                if clerk.note(self._shard, one):
+            if isinstance(one, FromSite):
+                if self._shard.number == 0:
+                    federation.note_message(self._shard, one)
                     self._before.append(one)
-                continue
-            message = _loop(one)
-            match message:
-                case Again():
-                    asked = Arrived.from_json(message.arrived)
-                    if isinstance(decoded(asked), READS):  # nothing is changed by this way
-                        asked_again.append(replace(asked, at=message.at))
-                case Tick():
-                    ticks.append((one, message))
-                case Progress() | Answered() | Failed():
-                    self._turn(one, message)
-                case Admitted():
-                    self._on_admitted(one, message)
+            elif isinstance(one, Told):
+                match one.message:
+                    case Tick() as tick:
+                        ticks.append((one, tick))
+                    case Again(asked=asked, at=at):
+                        if isinstance(asked.request, READS):  # nothing is changed by this way
+                            again.append(replace(asked, at=at))
+                    case Progress() | Answered() | Failed() as message:
+                        self._apply(one, message)
+                    case Admitted() as admitted:
+                        self._on_admitted(one, admitted)
+                    case Due() | Admit():
+                        pass
+                    case never:
+                        assert_never(never)
         if ticks:  # those that waited for each other count as one
-            self._turn(*max(ticks, key=lambda tick: tick[0].position))
+            self._apply(*max(ticks, key=lambda tick: tick[0].position))
             self._due += self._shard.registry.watches.due
-        return bool(ticks), asked_again
+        return bool(ticks), again
 
-    def _turn(self, arrived: Arrived, message: Loop) -> None:
-        self._before.append(arrived)
+    def _apply(self, told: Told, message: Loop) -> None:
+        self._before.append(told)
         if isinstance(message, Progress) and message.changed:
             self._due += self._watcher.changed(message.dataset)
-        self._partials += turn(self._shard, message, self._watcher)
+        self._partials += apply_loop(self._shard, message, self._watcher)
 
-    def _on_admitted(self, one: Arrived, message: Admitted) -> None:
+    def _on_admitted(self, told: Told, message: Admitted) -> None:
         """A plug-in was examined: its request gets its reply."""
         shard = self._shard
         message = distrusted(shard.registry, message, self._trust)
-        self._before.append(replace(one, message=loop_json(message, _checkpoint(one))))
+        self._before.append(replace(told, message=message))
         settled = settle(shard.registry, message, shard.limits)
         if settled is not None:
-            request, outcome = settled
-            self._partials.append(
-                Partial(request, shard.number, shard.of, self._batch, outcome, [])
-            )
+            asked, outcome = settled
+            self._reply(asked, outcome)
 
     def _note_failures(self) -> None:
         """Plug-ins that misbehaved here are quarantined in all shards, and after a replay."""
         failures, self._shard.failures = self._shard.failures, []
         for failure in failures:
-            told = Failed(failure.kind, failure.reason)
-            self.reports.append(told)
-            logged = Arrived("", self._shard.registry.time, loop_json(told, "-"), loop=True)
-            (self._before if self._kept is None else self._after).append(logged)
+            failed = Failed(kind=failure.kind, reason=failure.reason)
+            self.reports.append(failed)
+            self._log(Told(position=_NOWHERE, time=self._shard.registry.time, message=failed))
 
     # -- requests --------------------------------------------------------------------------------
 
-    def _on_request(self, one: Arrived) -> None:
+    def _on_request(self, asked: AnyAsked) -> None:
         """One partial for a request, also if it means several things to be done."""
-        if clerk.note(self._shard, one):
-            (self._before if self._kept is None else self._after).append(one)
-        head: dict[str, Any] = {"ok": {}}  # nothing to be done: acknowledged
-        parts: list[bytes] = []
-        last = one
-        for meant in self._meant(one) if clerk.contributes(one) else ():
-            last = meant
-            head, parts = self._carry_out(meant)
-            if "fault" in head:
-                break
-        shard = self._shard
-        head = clerk.with_traffic(shard, one, head)
-        self._partials.append(Partial(last, shard.number, shard.of, self._batch, head, parts))
-
-    def _meant(self, one: Arrived) -> Iterator[Arrived]:
-        """What a request asks for, in the native dialect."""
-        message = one.message
-        if message is None or not is_infore(message):
-            yield one
+        if federation.note_request(self._shard, asked):
+            self._log(asked)
+        if not federation.contributes(asked):
+            self._reply(asked, Done())
             return
+        match asked:
+            case Asked():
+                self._reply(asked, self._carry_out(asked))
+            case AskedInfore():
+                self._on_infore(asked)
+            case Unreadable():
+                self._reply(asked, Refused(asked.fault))
+            case never:
+                assert_never(never)
+
+    def _on_infore(self, asked: AskedInfore) -> None:
+        """What it asks for, one after the other until one is refused; at least acknowledged."""
+        position, time, message = asked.position, asked.time, asked.message
         try:
-            for native in native_messages(message, one.place, self._running):
-                yield replace(one, message=native, infore=message)
+            requests = translate(message, str(position), self._running)
         except Refusal as refusal:
-            yield replace(one, message=None, infore=message, fault=refusal.fault)
+            fault = refusal.fault
+            self._reply(
+                Unreadable(position=position, time=time, fault=fault, infore=message),
+                Refused(fault),
+            )
+            return
+        last: AnyAsked = asked
+        result: Result = Done()
+        for request in requests:
+            last = Asked(
+                position=position,
+                time=time,
+                request=request,
+                attached=asked.attached,
+                infore=message,
+            )
+            result = self._carry_out(last)
+            if isinstance(result, Refused):
+                break
+        self._reply(last, result)
 
     def _running(self, uid: str) -> Definition | None:
         found = self._shard.registry.find(uid)
         return found.definition if found else None
 
-    def _carry_out(self, one: Arrived) -> Said:
-        request = decoded(one)
-        if not isinstance(request, (*_NEEDS_NO_DATA, Fault)):
+    def _carry_out(self, asked: Asked) -> Result:
+        request = asked.request
+        if not isinstance(request, _NEEDS_NO_DATA):
             self._add()
-        if isinstance(request, Fault):
-            return refused(request)
         if isinstance(request, READS):
-            return say(self._shard, request, one)
+            return answer(self._shard, request, asked)
         assert isinstance(request, CHANGES)
-        head, logged = self._changes.carry_out(request, replace(one, federated=None))
-        (self._before if self._kept is None else self._after).append(logged)
+        outcome, logged = self._changes.carry_out(request, replace(asked, role=None))
+        self._log(logged)
         self._note_failures()
-        return head, []
+        return outcome
+
+    def _reply(self, asked: AnyAsked, result: Result) -> None:
+        shard = self._shard
+        self._partials.append(
+            Reply(
+                subject=Subject.of(asked.position),
+                shard=shard.number,
+                of=shard.of,
+                batch=self._batch,
+                asked=asked,
+                result=result,
+                received=federation.received_from(shard, asked),
+            )
+        )
 
     # -- data ------------------------------------------------------------------------------------
 
@@ -231,9 +260,9 @@ class Maintain:
 
         Ingest knows what was needed a moment ago: a block is read again if more is needed now.
         """
-        if self._kept is not None:
+        if self._added is not None:
             return
-        kept = []
+        added = []
         wanted = self._shard.wanted
         self._blocks = completed(self._blocks, wanted)
         for block in self._blocks:
@@ -241,100 +270,89 @@ class Maintain:
             if needs is not None:
                 used = block.select(needs)
                 self._shard.add(used)
-                kept.append(used.to_bytes(compress=True))
+                added.append(used.to_bytes(compress=True))
         self._note_failures()  # in front of the data: a replay does not try it again
-        self._kept = kept
+        self._added = added
 
     def _report(self, datasets: set[str]) -> None:
         for dataset in sorted(datasets):
             clocks = self._shard.clocks(dataset)
             changed = bool(self._watcher.changed(dataset))
             if clocks or changed:
-                self.reports.append(Progress(dataset, clocks, changed))
+                self.reports.append(Progress(dataset=dataset, clocks=clocks, changed=changed))
 
 
-def turn(shard: Shard, message: Loop, watcher: Watcher | None = None) -> list[Partial]:
-    """Let time go on at a shard, and say what watches want to hear when windows close."""
-    said: list[Partial] = []
+def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> list[Partial]:
+    """Apply what the loop says; partials for the watches whose windows close by it."""
+    partials: list[Partial] = []
 
     def advance(dataset: str, clock: str, time: int, reached: Reached) -> None:
         before = shard.registry.watermarks.get(dataset, clock)
         if watcher is not None and (before is None or time > before):
-            said.extend(watcher.closing(dataset, clock, before, time))
+            partials.extend(watcher.closing(dataset, clock, before, time))
         shard.advance(dataset, clock, time, reached)
 
     match message:
-        case Tick(time, caught_up):
+        case Tick(time=time, caught_up=caught_up):
             shard.tick(time)
             if caught_up:
                 for dataset, clock in shard.clocks_of(ARRIVAL):
                     advance(dataset, clock, shard.registry.time - _ARRIVAL_SLACK, {})
-        case Progress(dataset, clocks, _):
+        case Progress(dataset=dataset, clocks=clocks):
             for clock, reached in clocks.items():
                 time = shard.registry.watermarks.after(dataset, clock, reached)
                 advance(dataset, clock, time, reached)
-        case Answered(watch, number, value, holds):
+        case Answered(watch=watch, number=number, value=value, holds=holds):
             shard.registry.answered(watch, number, value, holds)
         case Admitted():
             settle(shard.registry, message, shard.limits)
-        case Failed(kind, reason):
+        case Failed(kind=kind, reason=reason):
             if kind in shard.registry.shelf.versions:
                 shard.registry.shelve("quarantined", kind, reason)
-    return said
+        case Again() | Due() | Admit():
+            pass
+        case never:
+            assert_never(never)
+    return partials
 
 
-def _loop(arrived: Arrived) -> Loop:
-    """Ingest let it through: it is one, and ours."""
-    return decode_loop(arrived.message or {}, _checkpoint(arrived))
-
-
-def _checkpoint(arrived: Arrived) -> str:
-    return str((arrived.message or {}).get("checkpoint", ""))
-
-
-# -- the log ------------------------------------------------------------------------------------
-
-
-def _pack_entry(before: list[Arrived], after: list[Arrived], blocks: list[bytes]) -> bytes:
-    head = {
-        "format": LOG_FORMAT,
-        "before": [a.as_json() for a in before],
-        "after": [a.as_json() for a in after],
-    }
-    return pack([orjson.dumps(head), *blocks])
+# -- opening and replaying a shard ----------------------------------------------------------------
 
 
 def open_shard(number: int, of: int, store: Store, limits: StateLimits) -> Shard:
     """A shard with everything that this stage keeps in it."""
-    return Shard(number, of, store, limits, clerk.beside(number))
+    return Shard(number, of, store, limits, federation.beside(number))
 
 
 def replay(shard: Shard, entry: bytes) -> None:
     """Do again what a batch did to a shard: same state, byte for byte."""
-    described, *blocks = unpack(entry)
-    head = orjson.loads(described)
-    if head["format"] != LOG_FORMAT:
-        raise ValueError(f"the log has format {head['format']}, this version reads {LOG_FORMAT}")
-    _change_all(shard, head["before"])
+    before, blocks, after = unpack_entry(entry)
+    _apply_all(shard, before)
     for block in blocks:
         shard.add(Block.from_bytes(block))
-    _change_all(shard, head["after"])
-    clerk.forget_words(shard)
+    _apply_all(shard, after)
+    federation.forget_answers(shard)
+    shard.forget_progress()
     shard.save()
 
 
-def _change_all(shard: Shard, held: list[dict[str, Any]]) -> None:
+def _apply_all(shard: Shard, logged: list[Arrived]) -> None:
     changes = Changes(shard, None)
-    for arrived in map(Arrived.from_json, held):
-        if arrived.federated is not None:
-            clerk.note(shard, arrived)
-            continue
-        if arrived.loop:
-            turn(shard, _loop(arrived))
-            continue
-        request = decoded(arrived)
-        assert isinstance(request, CHANGES)
-        changes.carry_out(request, arrived)
+    for arrived in logged:
+        match arrived:
+            case FromSite():
+                federation.note_message(shard, arrived)
+            case Told(message=message):
+                apply_loop(shard, message)
+            case Asked(role=None, request=request):
+                assert isinstance(request, CHANGES)
+                changes.carry_out(request, arrived)
+            case Asked():
+                federation.note_request(shard, arrived)
+            case AskedInfore() | Unreadable():
+                raise AssertionError("what changes nothing is not in the log")
+            case never:
+                assert_never(never)
 
 
 SHARD_CODE = ShardCode(open_shard, replay)

@@ -58,7 +58,12 @@ class _Mapped(NamedTuple):
 
 
 class Arena:
-    """A `sde.storage.store.Store` in files. Hold `shard_lock` while using it."""
+    """A `sde.storage.store.Store` in files. Hold `shard_lock` while using it.
+
+    `sde.shard.keeper` calls `holds` and `refresh` when a batch begins, `begin` before the first
+    change and `finish` with the new token at the end; it calls `clear` and builds the arena again
+    where it does not hold what it should.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -66,12 +71,12 @@ class Arena:
 
     def refresh(self) -> None:
         """See what other processes changed: arrays that grew, came or went."""
-        for name, held in list(self._maps.items()):
+        for name, mapped in list(self._maps.items()):
             try:
-                found = os.stat(held.path)
+                file = os.stat(mapped.path)
             except OSError:
-                found = None
-            if found is None or (found.st_ino, found.st_size) != (held.inode, held.size):
+                file = None
+            if file is None or (file.st_ino, file.st_size) != (mapped.inode, mapped.size):
                 del self._maps[name]
 
     # -- validity ---------------------------------------------------------------------------------
@@ -79,8 +84,8 @@ class Arena:
     def holds(self, token: str) -> bool:
         """Whether the arena reflects exactly the version `token`."""
         try:
-            held = (self._folder / "header").read_text()
-            return held == _header(_CLEAN, token) + self._inventory()
+            header = (self._folder / "header").read_text()
+            return header == _header(_CLEAN, token) + self._inventory()
         except (OSError, UnicodeDecodeError):
             return False
 
@@ -94,10 +99,14 @@ class Arena:
         return f"{files} files, {size} bytes\n"
 
     def begin(self) -> None:
-        """From here until `finish` the arena is worth nothing to others."""
+        """From here until `finish` the arena is worth nothing to others.
+
+        A process that dies in between leaves a header that says so.
+        """
         self._write("header", _header(_DIRTY, "").encode())
 
     def finish(self, token: str) -> None:
+        """The arena now reflects the version `token`, which the state store gets as well."""
         self._write("header", (_header(_CLEAN, token) + self._inventory()).encode())
 
     def clear(self) -> None:
@@ -117,17 +126,25 @@ class Arena:
     # -- Store ------------------------------------------------------------------------------------
 
     def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
-        held = self._maps.get(name)
-        if held is None or rows > held.reserved:
-            held = self._maps[name] = self._map(name, np.dtype(dtype), row, rows, held)
-        return held.array
+        mapped = self._maps.get(name)
+        if mapped is None or rows > mapped.reserved:
+            mapped = self._maps[name] = self._map(name, np.dtype(dtype), row, rows, mapped)
+        return mapped.array
 
     def _map(
-        self, name: str, dtype: np.dtype[Any], row: tuple[int, ...], rows: int, held: _Mapped | None
+        self,
+        name: str,
+        dtype: np.dtype[Any],
+        row: tuple[int, ...],
+        rows: int,
+        known: _Mapped | None,
     ) -> _Mapped:
-        """The file doubles; disk is taken for the rows in use and some more, so that a burst that
+        """The array in a map with room for `rows`; `known` itself if its file need not grow.
+
+        The file doubles. Disk is taken for the rows in use and some more, so that a burst that
         needs them one by one rarely comes here. It is taken beforehand: a page that finds no room
-        when it is touched would kill the process."""
+        when it is touched would kill the process.
+        """
         row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
         group, _, rest = name.partition(".")
         path = self._folder / "arrays" / group / f"{rest}@{dtype.str}@{'x'.join(map(str, row))}"
@@ -143,8 +160,8 @@ class Arena:
                 rows = min(rows + ahead, capacity)
                 if rows * row_bytes > found.st_blocks * 512:
                     os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
-                if held is not None and held.size == size:
-                    return held._replace(reserved=rows)
+                if known is not None and known.size == size:
+                    return known._replace(reserved=rows)
                 if not size:
                     return _Mapped(np.zeros((0, *row), dtype), path, found.st_ino, 0, 0)
                 mapped = mmap.mmap(file.fileno(), size)
@@ -204,6 +221,7 @@ def _header(state: str, token: str) -> str:
 
 @contextmanager
 def _readable_errors(folder: Path) -> Iterator[None]:
+    """Errors of the file system become an ArenaError that says what to do."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A store's whole content as compressed chunks, and back.
+"""A store's whole content as compressed chunks, and back: how a shard rests in the state store.
 
 The first chunk describes the arrays; each other chunk holds a piece of one array or of one blob.
 A piece that is all zero is an empty chunk.
@@ -21,7 +21,11 @@ _PIECE = 1 << 20
 
 
 def dump(store: Store, skip: int = 0) -> Iterator[bytes]:
-    """The chunks from number `skip` on; the number of a chunk depends on the sizes alone."""
+    """The chunks from number `skip` on; the number of a chunk depends on the sizes alone.
+
+    So a snapshot can be written over several batches, some chunks in each, from a copy that nobody
+    changes.
+    """
     arrays = list(store.arrays())
     number = 0
     if skip == 0:
@@ -50,6 +54,15 @@ def _chunk(about: dict[str, object], piece: NDArray[np.uint8]) -> bytes:
 
 
 def load(store: Store, chunks: Iterable[bytes]) -> None:
+    """Fill an empty store with what `dump` wrote; ValueError if that has another format.
+
+    >>> from sde.storage.store import MemoryStore
+    >>> one, two = MemoryStore(), MemoryStore()
+    >>> one.array("bank.tuples", np.int64, (), 4)[2] = 7
+    >>> load(two, dump(one))
+    >>> two.array("bank.tuples", np.int64, (), 4).tolist()
+    [0, 0, 7, 0]
+    """
     codec = pa.Codec("lz4")
     chunks = iter(chunks)
     described = orjson.loads(unpack(next(chunks))[0])

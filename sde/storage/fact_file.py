@@ -19,6 +19,13 @@ _SMALLEST = 256 << 10  # bytes a file may have however little it says
 
 
 class FactFile:
+    """The facts of one holder, in the blob `name.facts` of a store, as lines of JSON.
+
+    Whoever works on a shard calls `read` when a batch begins and `write` when it ends. If
+    `only_grew` is false, what was read before does not count any more: begin with an empty holder
+    and a new FactFile.
+    """
+
     def __init__(self, store: Store, name: str, holder: Factual) -> None:
         self._store, self._name, self._holder = store, name, holder
         self._known = 0  # bytes of the file that the holder knows
@@ -40,6 +47,7 @@ class FactFile:
             self._holder.apply(orjson.loads(line))
 
     def write(self) -> None:
+        """Append the facts that are new, or write the file anew."""
         news = self._holder.take_news()
         if not news:
             return
@@ -50,7 +58,7 @@ class FactFile:
         self._known += len(data)
 
     def _rewrite(self) -> bool:
-        """Whether the file was written anew, because most of it says nothing any more."""
+        """Write the file anew if most of it says nothing any more; whether that was done."""
         sizes = self._sizes()
         if self._known <= 2 * sizes[_DENSE] + _SMALLEST:
             return False

@@ -1,25 +1,35 @@
-"""What rests as a list of facts: applying them in their order makes it again."""
+"""Objects that rest as a list of facts: applying the facts in their order makes them again."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Fact = list[Any]  # its name, and what it says
 
 
 class Factual(abc.ABC):
-    """A fact named `x` is applied by the method `_on_x`."""
+    """Something that facts make: each changes it in one way, which `handlers` names.
+
+    `sde.storage.fact_file` writes the facts that are new after each batch, and every process that
+    works on the shard applies them. Facts are durable: what a fact means may never change.
+    """
 
     def __init__(self) -> None:
         self._news: list[Fact] = []
+        self._handlers = self.handlers()
+
+    @abc.abstractmethod
+    def handlers(self) -> Mapping[str, Callable[..., None]]:
+        """The method that applies a fact, by the name of the fact."""
 
     def apply(self, fact: Fact) -> None:
         """Do what a fact says; whatever it leads to follows from it and what was before."""
-        getattr(self, f"_on_{fact[0]}")(*fact[1:])
+        self._handlers[fact[0]](*fact[1:])
 
     def _change(self, *fact: Any) -> None:
+        """Apply a new fact and remember that it has to be written."""
         news = list(fact)
         self.apply(news)
         self._news.append(news)

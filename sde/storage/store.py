@@ -15,8 +15,14 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Store(Protocol):
+    """What banks, layers and tables are built on. Names are `group.rest`; see `drop`."""
+
     def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
-        """The array `name` of at least `rows` rows of shape `row`; new rows are zero."""
+        """The array `name` of at least `rows` rows of shape `row`; new rows are zero.
+
+        It may be longer than asked for. Writing to it changes the store; an array that was handed
+        out before may show the old content after a longer one was asked for, so ask again.
+        """
 
     def drop(self, group: str) -> None:
         """Forget every array and blob whose name has `group` before its first dot."""
@@ -24,9 +30,11 @@ class Store(Protocol):
     def read_blob(self, name: str, start: int = 0) -> bytes | None:
         """The blob from byte `start` on; None if there is none."""
 
-    def write_blob(self, name: str, data: bytes) -> None: ...
+    def write_blob(self, name: str, data: bytes) -> None:
+        """Make or replace a blob."""
 
-    def append_blob(self, name: str, data: bytes) -> None: ...
+    def append_blob(self, name: str, data: bytes) -> None:
+        """Make a blob, or make it longer."""
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """All arrays, by name."""
@@ -35,24 +43,36 @@ class Store(Protocol):
         """All blobs, by name."""
 
 
-def capacity_for(rows: int, held: int) -> int:
-    """Doubling: growing one by one costs a constant per row."""
-    return held if rows <= held else max(rows, 2 * held, 4)
+def capacity_for(rows: int, capacity: int) -> int:
+    """The rows to make room for; doubling, so that growing one by one costs a constant per row.
+
+    >>> [capacity_for(rows, 4) for rows in (3, 5, 100)]
+    [4, 8, 100]
+    """
+    return capacity if rows <= capacity else max(rows, 2 * capacity, 4)
 
 
 class MemoryStore:
+    """A store in this process, for shards that need not outlive it.
+
+    >>> store = MemoryStore()
+    >>> store.array("bank.tuples", np.int64, (), 1)[0] = 7
+    >>> store.array("bank.tuples", np.int64, (), 100)[0]
+    np.int64(7)
+    """
+
     def __init__(self) -> None:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._blobs: dict[str, bytes] = {}
 
     def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
-        held = self._arrays.get(name)
-        if held is None:
-            held = np.zeros((0, *row), dtype)
-        capacity = capacity_for(rows, len(held))
-        if capacity > len(held) or name not in self._arrays:
+        array = self._arrays.get(name)
+        if array is None:
+            array = np.zeros((0, *row), dtype)
+        capacity = capacity_for(rows, len(array))
+        if capacity > len(array) or name not in self._arrays:
             grown = np.zeros((capacity, *row), dtype)
-            grown[: len(held)] = held
+            grown[: len(array)] = array
             self._arrays[name] = grown
         return self._arrays[name]
 
@@ -61,8 +81,8 @@ class MemoryStore:
         self._blobs = {n: b for n, b in self._blobs.items() if n.partition(".")[0] != group}
 
     def read_blob(self, name: str, start: int = 0) -> bytes | None:
-        held = self._blobs.get(name)
-        return None if held is None else held[start:]
+        blob = self._blobs.get(name)
+        return None if blob is None else blob[start:]
 
     def write_blob(self, name: str, data: bytes) -> None:
         self._blobs[name] = data

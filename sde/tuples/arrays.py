@@ -1,5 +1,8 @@
 """Arrays as bytes: what a block becomes in the exchange between stages and in a shard's log.
 
+Only `sde.tuples.block` writes and reads them. The bytes are durable: a log may be read by a later
+version.
+
 magic "SDEB" | format u16 | compressed u16 | header length u32 | body length u64
 header as JSON | body, perhaps LZ4 | CRC-32 of everything before
 
@@ -14,12 +17,13 @@ import struct
 import zlib
 from typing import Any
 
+import msgspec
 import numpy as np
-import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sde.tuples.column import Coded, Column
+from sde.tuples.needs import NeedsJson
 from synopses.errors import StateError
 from synopses.texts import Texts
 
@@ -35,19 +39,39 @@ _WIDTHS = ("u1", "u2", "u4", "i8")  # of integers
 Buffer = bytes | memoryview
 
 
+class BlockHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """All of a block but its arrays, and how those are written; see `Block` for the meaning."""
+
+    dataset: str
+    shard: int
+    topic: str
+    partition: int
+    base: int
+    line: int = 0  # this and the next were left out before there was anything to leave out
+    kept: NeedsJson | None = None
+    lines: bool  # whether there is an array of them
+    arrivals: bool
+    fields: list[tuple[str, str, bool]]  # name, and what `ArrayWriter.put_column` returned
+    arrays: list[tuple[str, int, int]] = []  # type, count and smallest value of each
+
+
+_read_header = msgspec.json.Decoder(BlockHeader).decode
+
+
 class ArrayWriter:
     """Arrays are read back in the order they were put. They must not change before that."""
 
     def __init__(self) -> None:
         self._parts: list[Buffer] = []
-        self._arrays: list[list[Any]] = []  # of each array: type, count, smallest
+        self._arrays: list[tuple[str, int, int]] = []
 
     def _put(self, array: NDArray[Any], smallest: int = 0) -> None:
         data = np.ascontiguousarray(array).view(np.uint8)
         self._parts += [data.data, bytes(-data.nbytes % _ALIGNMENT)]
-        self._arrays.append([array.dtype.str.lstrip("<|"), len(array), smallest])
+        self._arrays.append((array.dtype.str.lstrip("<|"), len(array), smallest))
 
     def put_integers(self, array: NDArray[Any]) -> None:
+        """As differences from the smallest, in the fewest bytes that hold them all."""
         low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
         width = next(w for w in _WIDTHS if w == "i8" or high - low < 1 << (8 * int(w[1])))
         if width == "i8":
@@ -56,11 +80,12 @@ class ArrayWriter:
             self._put((array - array.dtype.type(low)).astype(width), low)
 
     def put_texts(self, texts: Texts) -> None:
+        """As lengths, and one array of all bytes."""
         self.put_integers(texts.offsets[1:] - texts.offsets[:-1])
         self._put(texts.buffer[texts.offsets[0] : texts.offsets[-1]])
 
     def put_column(self, column: Column) -> tuple[str, bool]:
-        """What `ArrayReader.column` needs to know."""
+        """The form of the column and whether values are missing: `ArrayReader.column` asks."""
         if isinstance(column.data, Texts):
             kind = "texts"
             self.put_texts(column.data)
@@ -78,9 +103,9 @@ class ArrayWriter:
             self._put(np.packbits(column.valid))
         return kind, column.valid is not None
 
-    def to_parts(self, about: dict[str, Any], compress: bool) -> list[Buffer]:
-        """The bytes, in pieces."""
-        header = orjson.dumps({**about, "arrays": self._arrays})
+    def to_parts(self, about: BlockHeader, compress: bool) -> list[Buffer]:
+        """The bytes, in pieces: all arrays that were put, behind the header."""
+        header = msgspec.json.encode(msgspec.structs.replace(about, arrays=self._arrays))
         # Blanks behind it, so that the body is aligned wherever the whole is.
         header += b" " * (-(_HEADER.size + len(header)) % _ALIGNMENT)
         size = sum(len(part) for part in self._parts)
@@ -95,11 +120,14 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Raises StateError where the bytes are not what `ArrayWriter` wrote."""
+    """Raises StateError where the bytes are not what `ArrayWriter` wrote.
+
+    Arrays that can be written to are parts of `data`, not copies.
+    """
 
     def __init__(self, data: Buffer) -> None:
-        self.about, self._body = _open(data)
-        self._arrays, self._at = iter(self.about.get("arrays", [])), 0
+        self.header, self._body = _open(data)
+        self._arrays, self._at = iter(self.header.arrays), 0
 
     def _take(self, *kinds: str) -> tuple[NDArray[Any], int]:
         kind, count, smallest = next(self._arrays)
@@ -113,6 +141,7 @@ class ArrayReader:
         return array, smallest
 
     def integers(self, kind: type[np.generic], rows: int | None = None) -> NDArray[Any]:
+        """The next array, of integers: of `rows` rows, or none where it was left out."""
         array, smallest = self._take(*_WIDTHS)
         if rows is not None and len(array) not in (0, rows):
             raise StateError(f"an array of {len(array)} rows in a block of {rows}")
@@ -162,11 +191,12 @@ class ArrayReader:
         return Column(data, np.unpackbits(bits, count=rows).view(np.bool_))
 
     def finish(self) -> None:
+        """All must have been read."""
         if self._at != len(self._body) or next(self._arrays, None) is not None:
             raise StateError("there is more in it than what belongs there")
 
 
-def _open(data: Buffer) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+def _open(data: Buffer) -> tuple[BlockHeader, NDArray[np.uint8]]:
     if len(data) < _HEADER.size + _CHECKSUM.size:
         raise StateError(f"{len(data)} bytes are too few for a block")
     magic, version, compressed, n_header, n_body = _HEADER.unpack_from(data)
@@ -184,12 +214,10 @@ def _open(data: Buffer) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     if len(stored) != n_body:
         raise StateError(f"the header promises {n_body} bytes, there are {len(stored)}")
     try:
-        about = orjson.loads(packed[_HEADER.size : _HEADER.size + n_header])
-    except orjson.JSONDecodeError as error:
+        header = _read_header(packed[_HEADER.size : _HEADER.size + n_header])
+    except (ValueError, RecursionError) as error:
         raise StateError(f"the header of a block cannot be read: {error}") from None
-    if not isinstance(about, dict):
-        raise StateError(f"the header of a block is {type(about).__name__}, expected an object")
     body = np.frombuffer(stored, np.uint8)
     # Kernels are compiled for arrays that are aligned and can be written to.
     usable = body.flags.writeable and body.ctypes.data % _ALIGNMENT == 0
-    return about, body if usable else body.copy()
+    return header, body if usable else body.copy()

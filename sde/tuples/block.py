@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.kernels.identities import identities
-from sde.tuples.arrays import ArrayReader, ArrayWriter, Buffer
+from sde.tuples.arrays import ArrayReader, ArrayWriter, BlockHeader, Buffer
 from sde.tuples.column import Column
-from sde.tuples.needs import Needs, Wanted
+from sde.tuples.needs import Needs, NeedsByDataset
 from synopses.errors import StateError
 from synopses.hashing import HASH_SEED, hash_texts
 from synopses.texts import Texts
@@ -24,6 +24,9 @@ _NO_LINES = np.empty(0, np.uint32)
 @dataclass(frozen=True, eq=False)
 class Block:
     """n tuples from one topic partition, in the order they stood there. Never changed.
+
+    Ingest makes it (`sde.decoding`), it travels to its shard as bytes, maintain adds it to the
+    layers and writes it to the shard's log.
 
     streams        the distinct stream names of this block, in order of first appearance
     stream_hashes  uint64: the first word of each name's hash
@@ -68,6 +71,7 @@ class Block:
         return self.topic, self.partition, self.base, self.line
 
     def _once(self, what: str, name: str, compute: Callable[[], Any]) -> Any:
+        """Layers share what is computed: the same array for all of them, not to be changed."""
         if (what, name) not in self._cache:
             self._cache[what, name] = compute()
         return self._cache[what, name]
@@ -108,6 +112,7 @@ class Block:
         return out
 
     def lacks(self, needs: Needs) -> bool:
+        """Whether something that is needed was left out when the block was made."""
         return self.kept is not None and not self.kept.cover(needs)
 
     def select(self, needs: Needs) -> Block:
@@ -138,19 +143,19 @@ class Block:
             writer.put_integers(self.lines)
         if self.arrivals is not None:
             writer.put_integers(self.arrivals)
-        about = {
-            "dataset": self.dataset,
-            "shard": self.shard,
-            "topic": self.topic,
-            "partition": self.partition,
-            "base": self.base,
-            "line": self.line,
-            "kept": None if self.kept is None else self.kept.as_json(),
-            "lines": self.lines is not None,
-            "arrivals": self.arrivals is not None,
-            "fields": [[name, *writer.put_column(column)] for name, column in self.fields.items()],
-        }
-        return writer.to_parts(about, compress)
+        header = BlockHeader(
+            dataset=self.dataset,
+            shard=self.shard,
+            topic=self.topic,
+            partition=self.partition,
+            base=self.base,
+            line=self.line,
+            kept=None if self.kept is None else self.kept.as_json(),
+            lines=self.lines is not None,
+            arrivals=self.arrivals is not None,
+            fields=[(name, *writer.put_column(column)) for name, column in self.fields.items()],
+        )
+        return writer.to_parts(header, compress)
 
     @classmethod
     def from_bytes(cls, data: Buffer) -> Block:
@@ -160,42 +165,44 @@ class Block:
         """
         reader = ArrayReader(data)
         try:
-            return cls._read(reader, reader.about)
-        except (KeyError, TypeError, ValueError, StopIteration, OverflowError) as error:
+            return cls._read(reader)
+        except (TypeError, ValueError, StopIteration, OverflowError) as error:
             raise StateError(f"the header of a block cannot be read: {error!r}") from None
 
     @classmethod
-    def _read(cls, reader: ArrayReader, about: dict[str, Any]) -> Block:
+    def _read(cls, reader: ArrayReader) -> Block:
+        header = reader.header
         streams = reader.texts()
         stream_of = reader.integers(np.int32)
         rows = len(stream_of)
         if rows and not 0 <= int(stream_of.min()) <= int(stream_of.max()) < len(streams):
             raise StateError(f"a stream beyond the {len(streams)} of the block")
         block = cls(
-            dataset=str(about["dataset"]),
-            shard=int(about["shard"]),
-            topic=str(about["topic"]),
-            partition=int(about["partition"]),
-            base=int(about["base"]),
+            dataset=header.dataset,
+            shard=header.shard,
+            topic=header.topic,
+            partition=header.partition,
+            base=header.base,
             streams=streams,
             stream_hashes=first_words(streams),
             stream_of=stream_of,
             times=reader.integers(np.int64, rows),
             offsets=reader.integers(np.uint32, rows),
-            lines=reader.integers(np.uint32, rows) if about["lines"] else None,
-            arrivals=reader.integers(np.int64, rows) if about["arrivals"] else None,
-            fields={n: reader.column(rows, kind, valid) for n, kind, valid in about["fields"]},
-            line=int(about.get("line", 0)),  # versions before this one left both out
-            kept=Needs.from_json(about["kept"]) if about.get("kept") is not None else None,
+            lines=reader.integers(np.uint32, rows) if header.lines else None,
+            arrivals=reader.integers(np.int64, rows) if header.arrivals else None,
+            fields={n: reader.column(rows, form, valid) for n, form, valid in header.fields},
+            line=header.line,
+            kept=None if header.kept is None else Needs.from_json(header.kept),
         )
         reader.finish()
         return block
 
 
-def completed(blocks: Sequence[Block], wanted: Wanted) -> list[Block]:
+def completed(blocks: Sequence[Block], wanted: NeedsByDataset) -> list[Block]:
     """The blocks with all that is wanted, in their order.
 
-    Where something was left out, all that came from the same messages is read again.
+    Where something was left out, all tuples of the same messages are read again. Maintain calls
+    this before it adds blocks: a synopsis may have been created after ingest made them.
     """
     lacking = {b.read_again for b in blocks if b.lacks(wanted.of(b.dataset))}
     whole = [b for b in blocks if b.read_again not in lacking]

@@ -25,6 +25,7 @@ class Coded:
         return len(self.codes)
 
     def take(self, indices: NDArray[np.int64]) -> Coded:
+        """The rows at `indices`, in that order, with only the texts that occur in them."""
         return Coded(self.texts, self.codes.take(indices)).without_unused()
 
     def without_unused(self) -> Coded:
@@ -34,12 +35,17 @@ class Coded:
         return Coded(self.texts.take(used), codes)
 
     def written_out(self) -> Texts:
+        """The text of each row."""
         return self.texts.take(self.codes.astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """int64, float64 or text values, perhaps coded; `valid` says which rows have one (None: all).
+
+    >>> column = Column(Texts.of(["1.5", "x"]), np.array([True, False]))
+    >>> column.numbers().tolist(), column.texts()[0]
+    ([1.5, nan], '1.5')
 
     The type is only how values are kept: a value's text and number do not depend on the other
     rows of its block. So integers beyond 2**53 never stand among decimals, but with them in a

@@ -12,7 +12,7 @@ from synopses.texts import Texts
 
 
 def gather(buffer: NDArray[np.uint8], starts: NDArray[Any], ends: NDArray[Any]) -> Texts:
-    """Text i = buffer[starts[i]:ends[i]]."""
+    """Text i = buffer[starts[i]:ends[i]], copied: the texts do not keep the buffer alive."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(ends - starts, out=offsets[1:])
     out = np.empty(offsets[-1], np.uint8)

@@ -54,6 +54,7 @@ def event_times(column: Column, format: str) -> NDArray[np.int64]:
 
 
 def _text_times(texts: Texts, format: str) -> NDArray[np.int64]:
+    """Texts of a date's form by the kernel, the others as numbers."""
     times, others = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     iso, infore = format in ("auto", "iso"), format in ("auto", "infore")
     count = kernel.text_times(texts.buffer, texts.offsets, iso, infore, times, others)

@@ -1,19 +1,16 @@
 """What travels on Kafka, as plain records. Imports nothing heavy: clients use it too."""
 
+from sde.wire.decode import OPS, decode_request
+from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition, SynopsisInfo
 from sde.wire.faults import Code, Fault, Refusal
-from sde.wire.fields import Fields
-from sde.wire.native import OPS, decode_request
-from sde.wire.replies import answer, dead_letter, refusal, unreadable, watch_answer
+from sde.wire.replies import ReplyFields, answer, dead_letter, refusal, unreadable, watch_answer
 from sde.wire.requests import (
-    DATASET_SCOPE,
     EACH_KEY,
     EACH_STREAM,
     ON_CHANGE,
     ON_CLOSE,
-    STREAM_SCOPE,
     Ask,
     Create,
-    Definition,
     Delete,
     Describe,
     Export,
@@ -29,6 +26,8 @@ from sde.wire.requests import (
     Unplug,
     Unwatch,
     Watch,
+    creation,
+    message_of,
 )
 from sde.wire.windows import Span, Window
 
@@ -48,25 +47,28 @@ __all__ = [
     "Describe",
     "Export",
     "Fault",
-    "Fields",
     "Import",
     "ListAll",
     "Plugin",
     "Plugins",
     "Refusal",
+    "ReplyFields",
     "Request",
     "Restore",
     "Sites",
     "Snapshot",
     "Snapshots",
     "Span",
+    "SynopsisInfo",
     "Unplug",
     "Unwatch",
     "Watch",
     "Window",
     "answer",
+    "creation",
     "dead_letter",
     "decode_request",
+    "message_of",
     "refusal",
     "unreadable",
     "watch_answer",

@@ -14,27 +14,27 @@ class Code(enum.StrEnum):
     BAD_TUPLE = "bad_tuple"  # a data tuple without data set, stream or values
     BAD_REQUEST = "bad_request"  # a field of a request is missing or of the wrong type
     TOO_LARGE = "too_large"  # a message, a tuple or a reply beyond a limit
-    UNKNOWN_OP = "unknown_op"
-    UNKNOWN_KIND = "unknown_kind"
-    UNKNOWN_SYNOPSIS = "unknown_synopsis"
-    UNKNOWN_STREAM = "unknown_stream"
+    UNKNOWN_OP = "unknown_op"  # no request has this `op`
+    UNKNOWN_KIND = "unknown_kind"  # neither a kind of the library nor of a plug-in
+    UNKNOWN_SYNOPSIS = "unknown_synopsis"  # no synopsis has this uid
+    UNKNOWN_STREAM = "unknown_stream"  # no tuple of this stream has come yet
     SYNOPSIS_EXISTS = "synopsis_exists"  # the uid is taken by another definition
-    BAD_PARAMETER = "bad_parameter"
+    BAD_PARAMETER = "bad_parameter"  # a parameter of a kind is unknown or out of its range
     BAD_STATE = "bad_state"  # bytes that are not the state of this synopsis
     UNKNOWN_VERSION = "unknown_version"  # no such snapshot
-    UNKNOWN_WATCH = "unknown_watch"
-    UNKNOWN_SITE = "unknown_site"
-    BAD_QUERY = "bad_query"
+    UNKNOWN_WATCH = "unknown_watch"  # no such watch, or it has ended
+    UNKNOWN_SITE = "unknown_site"  # not this site and none of its peers
+    BAD_QUERY = "bad_query"  # a question the kind does not know, or a wrong argument
     NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
-    LIMIT_EXCEEDED = "limit_exceeded"
+    LIMIT_EXCEEDED = "limit_exceeded"  # a limit of the settings would be passed
     OFFSETS_LOST = "offsets_lost"  # the broker deleted messages before they were read
     UNTRUSTED = "untrusted"  # a plug-in that this engine does not take from this sender
     BROKEN_LAW = "broken_law"  # a plug-in that did not pass its examination
-    UNKNOWN_PLUGIN = "unknown_plugin"
+    UNKNOWN_PLUGIN = "unknown_plugin"  # no plug-in has this name, or this version
     IN_USE = "in_use"  # a plug-in that synopses are made of
     QUARANTINED = "quarantined"  # the synopsis is of a plug-in that misbehaved
     INCOMPLETE = "incomplete"  # not every shard, or site, answered
-    INTERNAL = "internal"
+    INTERNAL = "internal"  # a defect of the engine: please report it
 
 
 @dataclass(frozen=True, slots=True)

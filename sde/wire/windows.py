@@ -1,19 +1,29 @@
-"""Windows of a synopsis, and the part of its history that a question is about."""
+"""Windows of a synopsis: as a message says them, and as the engine works with them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
-from sde.wire.durations import as_text
-from sde.wire.fields import Fields
+from msgspec import Meta, Struct, structs
 
-TUMBLING, SLIDING, SESSION = TYPES = ("tumbling", "sliding", "session")
+from sde.wire.durations import EXPECTED as A_DURATION
+from sde.wire.durations import as_text, milliseconds
+from sde.wire.forms import Duration, Expected, Name, refuse, refuse_unknown
+
+TUMBLING, SLIDING, SESSION = "tumbling", "sliding", "session"
 ARRIVAL = "arrival"
-TIME_FORMATS = ("auto", "s", "ms", "iso", "infore")
 _DEFAULT_SKEW = 3_600_000
 _MOST_TUPLES = 10**9
+
+Length = Annotated[int | float | str, Expected(A_DURATION)]
+_TIMED = ("time", "format", "lateness", "skew", "keep")  # fields of all windows by time
+_FIELDS = {  # that a window of each type may have beside `type`
+    TUMBLING: ("size", *_TIMED),
+    SLIDING: ("size", "slide", *_TIMED),
+    SESSION: ("gap", *_TIMED),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,80 +49,133 @@ class Window:
     @property
     def panes(self) -> int:
         """How many panes are kept at most while time passes evenly."""
-        kept = self.size + self.keep + self.lateness
-        return kept // self.pane + 2
+        return (self.size + self.keep + self.lateness) // self.pane + 2
 
     @property
     def clock(self) -> str:
         """Windows of a data set with the same clock see time pass together."""
         return f"{self.time}|{self.format}|{self.skew}"
 
-    def as_json(self) -> dict[str, Any]:
+    def described(self) -> dict[str, int | str]:
+        """What `describe` and the reply to a create say of it."""
         length = (lambda n: n) if self.count else as_text
-        told: dict[str, Any] = {"type": self.type}
+        fields: dict[str, Any] = {"type": self.type}
         for name in ("size", "slide", "gap", "keep"):
             if getattr(self, name):
-                told[name] = length(getattr(self, name))
+                fields[name] = length(getattr(self, name))
         if not self.count:
-            told |= {"time": self.time or "time", "lateness": as_text(self.lateness)}
-        return told
+            fields |= {"time": self.time or "time", "lateness": as_text(self.lateness)}
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Milliseconds; without a start the window that ends at `end` is meant."""
+    """The part of a window's history a question is about, in milliseconds.
+
+    Without a start, the window that ends at `end` is meant.
+    """
 
     end: int
     start: int | None = None
 
 
-def read_window(fields: Fields, name: str) -> Window | None:
-    if not fields.has(name):
-        return None
-    given = fields.nested(name)
-    window = _sized(given)
-    given.refuse_unknown(also=())
-    return window
+class WindowMessage(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A window as a `create` says it."""
 
+    type: Annotated[
+        Literal["tumbling", "sliding", "session"],
+        Expected("one of tumbling, sliding, session"),
+        Meta(description="how windows follow each other"),
+    ] = "tumbling"
+    size: Annotated[
+        Length | None,
+        Meta(description="a duration; or a number: a window by count, of one stream or of each"),
+    ] = None
+    slide: Annotated[
+        Length | None, Meta(description="of sliding windows: how far two of them are apart")
+    ] = None
+    gap: Annotated[Duration | None, Meta(description="of sessions: the pause that ends one")] = None
+    time: Annotated[
+        Name | None,
+        Meta(
+            description="the field that tells the time; left out: the tuple's own `time`; "
+            "`arrival`: when Kafka got it"
+        ),
+    ] = None
+    format: Annotated[
+        Literal["auto", "s", "ms", "iso", "infore"],
+        Expected("one of auto, s, ms, iso, infore"),
+        Meta(description="of that field: seconds, milliseconds, ISO 8601, MM/dd/yyyy HH:mm:ss"),
+    ] = "auto"
+    lateness: Annotated[
+        Duration | None,
+        Meta(description="how far a tuple may be behind its data set's clock; later ones drop"),
+    ] = None
+    skew: Annotated[
+        Duration | None,
+        Meta(description="how far a tuple's time may be ahead of its arrival (1h)"),
+    ] = None
+    keep: Annotated[
+        Length | None,
+        Meta(description="how long a window can be asked for after it closed (its size)"),
+    ] = None
 
-def _sized(given: Fields) -> Window:
-    kind = given.choice("type", TYPES)
-    count = given.number_or_none("size")
-    if count is not None and kind != SESSION:
-        return _by_count(given, kind, count)
-    time = given.text("time", default="time")
-    times: dict[str, Any] = {
-        "time": "" if time == "time" else time,
-        "format": given.choice("format", TIME_FORMATS),
-        "lateness": given.duration("lateness", default=0),
-        "skew": given.duration("skew", default=_DEFAULT_SKEW),
-    }
-    if kind == SESSION:
-        gap = given.duration("gap")
-        return Window(SESSION, gap=gap, keep=given.duration("keep", default=10 * gap), **times)
-    size = given.duration("size")
-    slide = _slide(given, kind, size, given.duration)
-    return Window(kind, size, slide, keep=given.duration("keep", default=size), **times)
+    def window(self) -> Window:
+        """The window that is meant; Refusal if there is none."""
+        if self.type != SESSION and isinstance(self.size, int | float):
+            return self._by_count()
+        self._refuse_other_than(_FIELDS[self.type])
+        timed = Window(
+            self.type,
+            time="" if self.time in (None, "time") else str(self.time),
+            format=self.format,
+            lateness=self._duration("lateness", 0),
+            skew=self._duration("skew", _DEFAULT_SKEW),
+        )
+        if self.type == SESSION:
+            gap = self._duration("gap")
+            return replace(timed, gap=gap, keep=self._duration("keep", 10 * gap))
+        size = self._duration("size")
+        slide = size if self.type == TUMBLING else self._duration("slide")
+        self._check_slide(slide, size)
+        return replace(timed, size=size, slide=slide, keep=self._duration("keep", size))
 
+    def _by_count(self) -> Window:
+        slides = ("slide",) if self.type == SLIDING else ()
+        self._refuse_other_than(("size", "keep", *slides))
+        size = self._tuples("size")
+        slide = self._tuples("slide") if slides else size
+        self._check_slide(slide, size)
+        return Window(self.type, size, slide, count=True, keep=self._tuples("keep", size))
 
-def _by_count(given: Fields, kind: str, size: int | float) -> Window:
-    def tuples(name: str, default: int | None = None) -> int:
-        value = given.number_or_none(name)
+    def _refuse_other_than(self, names: tuple[str, ...]) -> None:
+        for name, default in _DEFAULTS.items():
+            if name not in names and getattr(self, name) != default:
+                refuse_unknown(f"window.{name}", ["type", *names])
+
+    def _duration(self, name: str, default: int | None = None) -> int:
+        value = getattr(self, name)
+        if value is None and default is not None:
+            return default
+        found = milliseconds(value)
+        if found is None:
+            refuse(f"window.{name}", value, A_DURATION)
+        return found
+
+    def _tuples(self, name: str, default: int | None = None) -> int:
+        value = getattr(self, name)
         if value is None and default is not None:
             return default
         if not isinstance(value, int) or not 0 < value <= _MOST_TUPLES:
-            given.refuse(name, f"a whole number of tuples from 1 to {_MOST_TUPLES}")
+            refuse(f"window.{name}", value, f"a whole number of tuples from 1 to {_MOST_TUPLES}")
         return value
 
-    size = tuples("size")
-    slide = _slide(given, kind, size, tuples)
-    return Window(kind, size, slide, count=True, keep=tuples("keep", default=size))
+    def _check_slide(self, slide: int, size: int) -> None:
+        if slide > size:
+            expected = "at most the size: between two windows tuples would be lost"
+            refuse("window.slide", self.slide, expected)
 
 
-def _slide(given: Fields, kind: str, size: int, length: Any) -> int:
-    if kind == TUMBLING:
-        return size
-    slide: int = length("slide")
-    if slide > size:
-        given.refuse("slide", "at most the size: between two windows tuples would be lost")
-    return slide
+_DEFAULTS = {f.name: f.default for f in structs.fields(WindowMessage) if f.name != "type"}

@@ -23,6 +23,7 @@ from service.broker import guard as broker_guard
 from service.broker.folder_lock import FolderLock
 from service.broker.jars import Report, broker_jars
 from service.java import find_java
+from service.kafka.logs import forget_admins_of
 from service.startup_errors import BrokerError
 
 _SETTINGS = Path(__file__).with_name("broker.properties")
@@ -83,6 +84,8 @@ class EmbeddedBroker:
 
     def stop(self) -> None:
         """Closes Kafka's files properly. Does nothing if the broker does not run."""
+        if self._guard is not None:
+            forget_admins_of(self.bootstrap_servers)
         self._end_guard()
         if self._lock is not None:
             self._lock.release()

@@ -1,4 +1,4 @@
-"""One user at a time for a folder, across processes."""
+"""A lock on a folder across processes: one broker at a time uses its data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import IO
 from service.broker.guard import SECONDS_TO_STOP
 from service.startup_errors import BrokerError
 
-# A killed broker keeps the lock until its process is gone: an instant if it was killed itself,
-# the guard's patience if only its service was.
-_WAIT_FOR_THE_LIVING = 3.0
-_WAIT_FOR_THE_DEAD = SECONDS_TO_STOP + 10
+# Seconds to wait for the lock, by whether the service that took it still runs. If it was killed,
+# its broker has the lock until the guard has stopped it.
+_WAIT_FOR_RUNNING_SERVICE = 3.0
+_WAIT_FOR_KILLED_SERVICE = SECONDS_TO_STOP + 10
 
 
 class FolderLock:
@@ -39,7 +39,7 @@ class FolderLock:
         began = time.monotonic()
         while not self._try_to_take():
             holder = self._path.read_text().strip()
-            patience = _WAIT_FOR_THE_LIVING if _is_alive(holder) else _WAIT_FOR_THE_DEAD
+            patience = _WAIT_FOR_RUNNING_SERVICE if _is_alive(holder) else _WAIT_FOR_KILLED_SERVICE
             if time.monotonic() - began > patience:
                 raise BrokerError(
                     f"{folder} is in use by the broker of process {holder or 'unknown'}:"

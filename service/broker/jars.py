@@ -21,7 +21,7 @@ from pathlib import Path
 from service.java import find_java
 from service.startup_errors import JarsError, StartupError
 
-_WANTED = Path(__file__).with_name("broker.ivy.xml")
+_DEPENDENCIES = Path(__file__).with_name("broker.ivy.xml")
 _LINES_SHOWN_ON_FAILURE = 15
 _JARS_PER_PROGRESS_LINE = 10
 # Java's own default is to wait for ever on a silent server.
@@ -35,7 +35,7 @@ Report = Callable[[str], None]
 
 def broker_jars(report: Report = lambda line: None) -> Path:
     """The folder with the broker's jars, downloaded first if they are not in the cache."""
-    digest = hashlib.sha256(_WANTED.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(_DEPENDENCIES.read_bytes()).hexdigest()[:12]
     home = cache_folder() / "jars"
     complete = home / f"broker-{digest}"
     if complete.is_dir():
@@ -49,9 +49,9 @@ def broker_jars(report: Report = lambda line: None) -> Path:
 
 def cache_folder() -> Path:
     """`$SDE_CACHE`, or `sde` in the user's cache folder."""
-    named = os.environ.get("SDE_CACHE")
-    if named:
-        return Path(named)
+    chosen = os.environ.get("SDE_CACHE")
+    if chosen:
+        return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sde"
 
 
@@ -74,7 +74,7 @@ def _fetch(home: Path, complete: Path, report: Report) -> None:
             str(find_java()),
             *_NETWORK_TIMEOUTS,
             *("-jar", str(_ivy_jar())),
-            *("-ivy", str(_WANTED)),
+            *("-ivy", str(_DEPENDENCIES)),
             *("-cache", str(downloads)),
             *("-retrieve", f"{jars}/[artifact]-[revision].[ext]"),
             *("-types", "jar", "bundle"),

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from service.kafka.offsets import Offsets, from_json
+from service.kafka.offsets import Offsets, OffsetsJson, from_json
+
+
+class SourceProgress(TypedDict):
+    """The part of Spark's report on a source that is used here. Offsets are JSON text."""
+
+    endOffset: str | None
+    latestOffset: str | None
+
+
+class QueryProgress(TypedDict):
+    """The part of Spark's report on a batch that is used here."""
+
+    batchId: int
+    timestamp: str
+    durationMs: dict[str, int]
+    sources: list[SourceProgress]
+
+
+class BatchLine(TypedDict):
+    """A line of the log."""
+
+    batch: int
+    at: str
+    milliseconds: dict[str, int]
+    offsets: OffsetsJson
 
 
 class ProgressLog:
-    """Call `follow` now and then; Spark remembers its last hundred batches."""
+    """Call `follow` several times a minute: Spark remembers its last hundred reports."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -20,13 +45,14 @@ class ProgressLog:
         self.caught_up = False  # when the last batch ended nothing was left to be read
 
     def follow(self, query: StreamingQuery) -> None:
-        latest = query.lastProgress
+        """Write the batches that ran since the last call."""
+        latest = cast("QueryProgress | None", query.lastProgress)
         if latest is None:
             return
         recent = [latest]
         if latest["batchId"] > self._last + 1:  # a hundred reports: only if some were missed
-            recent = query.recentProgress
-        new = [p for p in recent if _ran(p) and p["batchId"] > self._last]
+            recent = cast("list[QueryProgress]", query.recentProgress)
+        new = [report for report in recent if _ran(report) and report["batchId"] > self._last]
         if new:
             with self._path.open("a") as file:
                 for progress in new:
@@ -35,25 +61,30 @@ class ProgressLog:
         self.caught_up = all(_is_read(source) for source in recent[-1]["sources"])
 
 
-def _ran(progress: Any) -> bool:
-    """While nothing comes Spark reports now and then, under the number of the batch to come."""
+def _ran(progress: QueryProgress) -> bool:
+    """False for the reports of an idle query, which have the number of the batch to come."""
     return "addBatch" in progress["durationMs"]
 
 
-def _is_read(source: Any) -> bool:
+def _is_read(source: SourceProgress) -> bool:
     latest, reached = _offsets(source["latestOffset"]), _offsets(source["endOffset"])
     return all(reached.get(place, 0) >= end for place, end in latest.items())
 
 
 def _offsets(text: str | None) -> Offsets:
-    """Spark writes "null" where a source has not been asked yet."""
-    return from_json(json.loads(text or "{}") or {})
+    return from_json(_offsets_json(text))
 
 
-def _line(progress: Any) -> dict[str, Any]:
-    reached: dict[str, Any] = {}
+def _offsets_json(text: str | None) -> OffsetsJson:
+    """Empty for the "null" that Spark writes before a source has told an offset."""
+    offsets: OffsetsJson | None = json.loads(text or "{}")
+    return offsets or {}
+
+
+def _line(progress: QueryProgress) -> BatchLine:
+    reached: OffsetsJson = {}
     for source in progress["sources"]:
-        reached |= json.loads(source["endOffset"] or "{}") or {}
+        reached |= _offsets_json(source["endOffset"])
     return {
         "batch": progress["batchId"],
         "at": progress["timestamp"],

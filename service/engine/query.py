@@ -7,24 +7,26 @@ union topic ─────┘                                                  
 
 from __future__ import annotations
 
-import json
 import uuid
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from sde.stages.wiring import Wiring
 from service.kafka.sink import KafkaSink, SinkOptions
 from service.kafka.source import ReaderOptions
 from service.settings import Settings
 from service.stages.ingest import RequestSource, TupleSource
 from service.stages.maintain import MaintainProcessor
 from service.stages.merge import merge_task
-from service.stages.rows import PARTIAL, WRITTEN
+from service.stages.rows import KAFKA_ROW, MERGE_ROW
 from service.stages.shard_batch import ShardSettings
 
 
 def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> StreamingQuery:
+    """Start the query of an engine; called in the driver. It begins no batch while `stop_file`
+    exists."""
     topics = settings.topics
     data = ReaderOptions(
         kafka=settings.kafka_config,
@@ -45,28 +47,24 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
     )
     buckets = settings.cores
     shards = ShardSettings(
+        wiring=wiring_of(settings),
         arena=settings.arena_folder.absolute(),
-        shards=settings.shards,
         buckets=buckets,
         compact_factor=settings.compact_factor,
-        limits=settings.limits,
-        snapshots=settings.snapshots_root,
-        checkpoint=checkpoint_name(settings),
-        trust=settings.trust,
         tuples=_source_options(data, settings),
     )
     for source in (TupleSource, RequestSource, KafkaSink):
         spark.dataSource.register(source)
-    merge = merge_task(settings.site, topics, checkpoint_name(settings), secrets(settings))
+    merge = merge_task(wiring_of(settings), topics)
     # Spark asks the sources how far they are in this order: requests first, so that a question
     # sees every tuple that was sent before it.
     return (
         _read(spark, RequestSource.name(), control, settings)
         .union(_read(spark, TupleSource.name(), data, settings))
         .groupBy("shard_key")
-        .transformWithStateInPandas(MaintainProcessor(shards), PARTIAL, "Append", "None")
+        .transformWithStateInPandas(MaintainProcessor(shards), MERGE_ROW, "Append", "None")
         .repartition(buckets, "bucket_key")
-        .mapInArrow(merge, WRITTEN)
+        .mapInArrow(merge, KAFKA_ROW)
         .writeStream.format(KafkaSink.name())
         .option("sink", sink.to_json())
         .option("checkpointLocation", str(settings.checkpoint.absolute()))
@@ -85,25 +83,35 @@ def _source_options(options: ReaderOptions, settings: Settings) -> dict[str, str
     arena = settings.arena_folder.absolute()
     return {
         "reader": options.to_json(),
+        "wiring": wiring_of(settings).to_json(),
         "shards": str(settings.shards),
         "union": settings.topics.union,
-        "snapshots": settings.snapshots_root,
-        "checkpoint": checkpoint_name(settings),
-        "site": settings.site,
-        "secrets": json.dumps(secrets(settings)),
         "arena": str(arena),
         # With a cluster, tasks need not be on the same machine.
         "exchange": "" if settings.master else str(arena / "exchange"),
     }
 
 
-def secrets(settings: Settings) -> dict[str, str]:
-    """Of the peers, by name: what messages between sites are marked with."""
-    return {name: peer.secret for name, peer in settings.peers.items()}
+def wiring_of(settings: Settings) -> Wiring:
+    """What the tasks make the stages from."""
+    return Wiring(
+        shards=settings.shards,
+        site=settings.site,
+        checkpoint=checkpoint_name(settings),
+        secrets={name: peer.secret for name, peer in settings.peers.items()},
+        snapshots=settings.snapshots_root,
+        has_log=bool(settings.topics.logging),
+        limits=settings.limits,
+        trust=settings.trust,
+    )
 
 
 def checkpoint_name(settings: Settings) -> str:
-    """Lives and dies with the checkpoint: its batches count, and its loop runs, by this name."""
+    """The name of the checkpoint, in a file inside it; made with the checkpoint.
+
+    Batch ids in the commits topic, messages in the union topic and positions of the threads beside
+    the query belong to this name: a new checkpoint takes none of them for its own.
+    """
     path = settings.checkpoint / "sde-query-name"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -45,26 +45,29 @@ def _reason(error: str, partitions: int) -> str:
 
 
 class RescaleNote:
-    """What somebody asks a running engine for, through a file in its data folder."""
+    """The file in the data folder through which `sde rescale` asks a running engine.
+
+    The engine looks for it between batches; the command waits until it is gone.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._note, self._failed = folder / _NOTE, folder / _FAILED
 
     def partitions(self) -> int | None:
-        """How many partitions are wanted; None if nobody asks."""
+        """How many partitions the file asks for; None if there is no file, or a wrong one."""
         try:
-            asked = json.loads(self._note.read_text())["partitions"]
+            partitions = json.loads(self._note.read_text())["partitions"]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
-            asked = None
-        if not isinstance(asked, int) or asked < 1:
+            partitions = None
+        if not isinstance(partitions, int) or partitions < 1:
             self.done(f'{self._note} is not {{"partitions": N}}')
             return None
-        return asked
+        return partitions
 
     def done(self, failure: str = "") -> None:
-        """Tell who asked; a failure first, because they wait for the note to vanish."""
+        """Remove the file; the failure is written before, because the command waits for that."""
         if failure:
             self._failed.write_text(json.dumps({"message": failure}))
         self._note.unlink(missing_ok=True)
@@ -76,18 +79,18 @@ def main() -> int:
     parser = argparse.ArgumentParser("sde rescale", description=__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path("sde-data"))
     parser.add_argument("--partitions", type=int, required=True)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        settings = replace(Settings(), data_dir=given.data_dir)
+        settings = replace(Settings(), data_dir=arguments.data_dir)
         spark = start_spark(settings)
         try:
-            repartition(spark, settings.checkpoint, given.partitions)
+            repartition(spark, settings.checkpoint, arguments.partitions)
         finally:
             spark.stop()
     except (SettingsError, StartupError) as error:
         print(f"sde rescale: {error}", file=sys.stderr)
         return 1
-    print(f"{given.partitions} partitions")
+    print(f"{arguments.partitions} partitions")
     return 0
 
 

@@ -1,4 +1,7 @@
-"""A first question, asked by the service itself: when it is answered, the engine is warm."""
+"""The first request, sent by the service itself: when its reply is there, the engine is ready.
+
+Until then Spark has planned, its workers have started and every stage has run once.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ _WARM_UP_DATASET = "sde warm-up"
 
 
 def warm_up(settings: Settings, seconds: float, check: Callable[[], None]) -> None:
-    """Send a tuple nobody counts and a request; return when the reply is there.
+    """Send a tuple of no synopsis and a request; return when the reply is there.
 
-    `check` is called while waiting; it raises if there is nothing left to wait for.
+    Called in the driver. `check` is called while waiting and raises if the query has ended.
     """
     topics = settings.topics
     consumer = Consumer(
@@ -38,8 +41,8 @@ def warm_up(settings: Settings, seconds: float, check: Callable[[], None]) -> No
         consumer.assign(ends)
         request = f"warm-up-{uuid.uuid4().hex}"
         producer = Producer({**settings.kafka_config, "linger.ms": 0})
-        nothing = {"dataset": _WARM_UP_DATASET, "stream": "s", "values": {"v": 1}}
-        producer.produce(topics.data[0], json.dumps(nothing))
+        unused = {"dataset": _WARM_UP_DATASET, "stream": "s", "values": {"v": 1}}
+        producer.produce(topics.data[0], json.dumps(unused))
         producer.produce(topics.requests, json.dumps({"id": request, "op": "list"}))
         producer.flush(30)
         deadline = time.monotonic() + seconds

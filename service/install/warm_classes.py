@@ -1,9 +1,8 @@
-"""Spark's classes as Java keeps them in memory, written to a file: four seconds off every start.
+"""Writes an archive of Spark's loaded classes, which saves four seconds at every start.
 
-`python -m service.install.warm_classes` starts an engine once and has its Java write down the
-classes it loaded (a class data archive); engines map the file from then on. It belongs to one
-installation: Java checks that its own version and the jars are those it was written for, and
-leaves it otherwise.
+`python -m service.install.warm_classes` starts an engine once and has its JVM write the classes it
+loaded to a file (a class data archive), which later engines map. The file belongs to one
+installation: Java ignores it if its own version or the jars are not those it was written for.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pyspark import SparkContext
 
 from service.engine.engine import Engine
 from service.settings import Settings
-from service.spark.classes import archive
+from service.spark.class_archive import archive
 
 _SECONDS_TO_WRITE = 120
 
@@ -44,7 +43,7 @@ def main() -> None:
 
 
 def _end_java() -> None:
-    """It writes the archive as it ends, which is when nobody talks to it any more."""
+    """End the JVM, which writes the archive then. It ends when its standard input is closed."""
     gateway = SparkContext._gateway
     assert gateway is not None
     gateway.shutdown()

@@ -8,16 +8,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sde.decoding import Limits, Messages, decode_tuples
 from sde.limits import StateLimits
-from sde.records.arrived import Arrived
-from sde.shard.shard import Shard
-from sde.stages.maintain import Maintain
+from sde.records.asked import Asked
+from sde.records.position import Position
+from sde.stages.maintain import Maintain, open_shard
 from sde.storage.arena import Arena
+from sde.wire import decode_request
 from synopses import DFT, KINDS, LSH, Items, Streams
 
 
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _questions() -> None:
-    """Those about many streams at once, which have kernels of their own."""
+    """Questions about many streams at once, which have kernels of their own."""
     rng, streams, ticks = np.random.default_rng(1), 8, 40
     for kind in (DFT(interval=1, window=20, basic_window=5), LSH(window=20, basic_window=5)):
         bank = {n: np.zeros((streams, *shape), t) for n, (t, shape) in kind.layout().items()}
@@ -64,7 +64,7 @@ def _data_path() -> None:
     messages = Messages("t", 0, buffer, zero, one * (len(payload) - 1), zero, one)
     blocks = decode_tuples(messages, 1, Limits()).blocks
     request = {"op": "create", "dataset": "d", "kind": "count_min", "value": "v"}
-    wanted: list[dict[str, Any]] = [
+    synopses: list[dict[str, object]] = [
         {"key": "k", "scope": "dataset"},
         {"key": "t", "scope": "stream"},
         {"key": "v", "scope": "stream"},
@@ -74,16 +74,14 @@ def _data_path() -> None:
         {"key": "k", "window": {"type": "session", "gap": "1m"}},
         {"key": "k", "scope": "stream", "window": {"size": 10}},
     ]
+    sent = [{**request, "uid": f"{n}", **fields} for n, fields in enumerate(synopses)]
+    sent += [{"op": "estimate", "uid": f"{n}", "query": {"key": "1"}} for n in (3, 6)]
     arrived = [
-        Arrived(f"r-0-{n}", 0, {**request, "uid": f"{n}", **fields})
-        for n, fields in enumerate(wanted)
-    ]
-    arrived += [
-        Arrived(f"r-1-{n}", 0, {"op": "estimate", "uid": f"{n}", "query": {"key": "1"}})
-        for n in (3, 6)
+        Asked(position=Position("r", 0, n), time=0, request=decode_request(message, f"r-0-{n}"))
+        for n, message in enumerate(sent)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        shard = Shard(0, 1, Arena(Path(folder)), StateLimits())
+        shard = open_shard(0, 1, Arena(Path(folder)), StateLimits())
         Maintain(shard, 0).on_batch(arrived, blocks)
 
 

@@ -20,19 +20,19 @@ _NO_REPLICA, _COMMITTED = -1, 1
 _WAIT_MS, _MIN_BYTES = 10, 1
 _MAX_BYTES = 4 << 20  # of a response; a larger batch comes alone
 _LARGEST = 128 << 20  # of a response that is believed
-_SECONDS = 10.0  # a broker is given for an answer
+_SECONDS = 10.0  # to wait for an answer
 _SIZE = struct.Struct(">i")
 
 
 class UnusualAnswer(Exception):
-    """Something that another way of fetching has to deal with; the message says what."""
+    """An answer that only librdkafka can deal with; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Record batches source[start:end], and the aborted transactions: first offset, producer."""
+    """Record batches in source[start:end]; a row (first offset, producer) in `aborted` for each
+    aborted transaction."""
 
-    stable: int  # the last stable offset
     aborted: NDArray[np.int64]
     source: NDArray[np.uint8]
     start: int
@@ -40,7 +40,7 @@ class Response:
 
 
 class BrokerConnection:
-    """Requests may be sent ahead of the answers to earlier ones; those come in their order."""
+    """A request may be sent before earlier ones are answered; answers come in their order."""
 
     def __init__(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), _SECONDS)
@@ -49,6 +49,7 @@ class BrokerConnection:
         self._number = 0
 
     def ask(self, topic: str, partition: int, offset: int) -> None:
+        """Send a request for the batches from an offset on."""
         name = topic.encode()
         body = b"".join(
             (
@@ -65,7 +66,7 @@ class BrokerConnection:
         self.waiting += 1
 
     def answer(self) -> Response:
-        """Raises UnusualAnswer, or OSError when the broker is away."""
+        """The next answer; raises UnusualAnswer, or OSError when the broker is away."""
         (size,) = _SIZE.unpack(self._receive(_SIZE.size).data[: _SIZE.size])
         if not 0 <= size <= _LARGEST:
             raise UnusualAnswer(f"an answer of {size} bytes")
@@ -95,7 +96,7 @@ def _read(source: NDArray[np.uint8], size: int) -> Response:
     at = struct.calcsize(">iii")  # number, throttle time, count of topics: one was asked for
     (name,) = struct.unpack_from(">h", data, at)
     at += struct.calcsize(">h") + name
-    _, _, error, _, stable, count = struct.unpack_from(">iihqqi", data, at)
+    _, _, error, _, _, count = struct.unpack_from(">iihqqi", data, at)
     if error:
         raise UnusualAnswer(f"the broker answers with error {error}")
     at += struct.calcsize(">iihqqi")
@@ -104,6 +105,5 @@ def _read(source: NDArray[np.uint8], size: int) -> Response:
     (length,) = _SIZE.unpack_from(data, at)
     start = at + _SIZE.size
     by_offset = aborted[:, ::-1][np.argsort(aborted[:, 1], kind="stable")]
-    return Response(
-        stable, np.ascontiguousarray(by_offset), source, start, min(start + max(length, 0), size)
-    )
+    end = min(start + max(length, 0), size)
+    return Response(np.ascontiguousarray(by_offset), source, start, end)

@@ -1,6 +1,6 @@
-"""How far a fetch of one range has come, and what an event on the way means for it.
+"""The position of a fetch within its range, and what an error on the way means for it.
 
-Both ways of fetching share it, so they stop, wait and fail alike.
+All ways of fetching share it, so they stop, wait and fail alike.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 
 from confluent_kafka import KafkaError
 
-from service.kafka.config import Settings
+from service.kafka.config import KafkaSettings
 from service.kafka.errors import BrokerSilent, FetchFailed, LogTooShort, OffsetsLost
 from service.kafka.logs import TRANSIENT, LogEnds
 
@@ -28,7 +28,7 @@ class Cursor:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         topic: str,
         partition: int,
         start: int,
@@ -52,10 +52,11 @@ class Cursor:
             self.refresh()
 
     def refresh(self) -> None:
-        """Time spent elsewhere (the caller decoding a chunk) is not the broker's silence."""
+        """Begin to wait anew: the time in which the caller decoded a chunk does not count."""
         self._deadline = time.monotonic() + self._patience
 
     def check_patience(self) -> None:
+        """Raise BrokerSilent if nothing has come for too long."""
         if time.monotonic() > self._deadline:
             raise BrokerSilent(
                 f"Topic {self.topic!r}, partition {self.partition}: nothing came from the broker "
@@ -64,7 +65,7 @@ class Cursor:
             )
 
     def on_error(self, code: int, reason: str, offset: int) -> bool:
-        """Whether to assign the range again, from `next`; raises what waiting does not cure."""
+        """Whether to assign the range again, from `next`; a KafkaFailure if waiting is no use."""
         if code == KafkaError._PARTITION_EOF:
             self.advance(offset)
             return False

@@ -1,4 +1,8 @@
-"""All messages of one range of offsets, as arrays."""
+"""All messages of one range of offsets, as arrays. Runs in Spark's Python workers, mostly.
+
+There are three ways, each a consumer: direct (plain connections), bulk (librdkafka's batch call)
+and plain (confluent-kafka's own consumer). They deliver the same messages.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,11 @@ from collections.abc import Iterator
 
 from sde.decoding import Messages
 from service.kafka import librdkafka
-from service.kafka.bulk import BulkConsumer
-from service.kafka.config import PATIENCE_SECONDS, Settings, identity, is_plain
+from service.kafka.bulk_consumer import BulkConsumer
+from service.kafka.config import PATIENCE_SECONDS, KafkaSettings, identity, is_plain
 from service.kafka.cursor import Cursor
-from service.kafka.direct import DirectConsumer
-from service.kafka.plain import PlainConsumer
+from service.kafka.direct_consumer import DirectConsumer
+from service.kafka.plain_consumer import PlainConsumer
 
 MAX_BYTES = 32 << 20
 MAX_MESSAGES = 250_000
@@ -24,14 +28,15 @@ _Way = type[DirectConsumer] | type[BulkConsumer] | type[PlainConsumer]
 _idle: dict[tuple[int, _Way, str], list[_Consumer]] = {}
 
 
-def best_way(settings: Settings) -> _Way:
+def best_way(settings: KafkaSettings) -> _Way:
+    """The fastest one that works with this broker and this installation."""
     if librdkafka.library() is None:
         return PlainConsumer
     return DirectConsumer if is_plain(settings) else BulkConsumer
 
 
 def fetch(
-    settings: Settings,
+    settings: KafkaSettings,
     topic: str,
     partition: int,
     start: int,
@@ -70,7 +75,7 @@ def fetch(
 
 @atexit.register
 def close_idle() -> None:
-    """librdkafka's threads must be gone before the interpreter's memory is."""
+    """Close this process's consumers: librdkafka's threads have to end before the interpreter."""
     for (process, *_), consumers in _idle.items():
         while process == os.getpid() and consumers:
             consumers.pop().close()

@@ -86,9 +86,9 @@ class Consumer:
         text = ctypes.create_string_buffer(_TEXT_BYTES)
         conf = self._library.rd_kafka_conf_new()
         for name, value in config.items():
-            said = str(value).lower() if isinstance(value, bool) else str(value)
+            setting = str(value).lower() if isinstance(value, bool) else str(value)
             if self._library.rd_kafka_conf_set(
-                conf, name.encode(), said.encode(), text, _TEXT_BYTES
+                conf, name.encode(), setting.encode(), text, _TEXT_BYTES
             ):
                 self._library.rd_kafka_conf_destroy(conf)
                 raise ValueError(f"Kafka setting {name!r}: {text.value.decode()}")

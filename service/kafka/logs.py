@@ -17,7 +17,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from service.kafka.config import Settings, admin_config, identity
+from service.kafka.config import Config, KafkaSettings, admin_config, identity
 from service.kafka.errors import BrokerSilent, FetchFailed
 from service.kafka.offsets import Key, Offsets
 
@@ -57,22 +57,34 @@ TRANSIENT = {
     KafkaError.UNSTABLE_OFFSET_COMMIT,
 }
 
-_admins: dict[tuple[int, str], AdminClient] = {}
+# By process, bootstrap servers and the whole configuration.
+_admins: dict[tuple[int, str, str], AdminClient] = {}
 
 
-def admin(settings: Settings) -> AdminClient:
+def admin(settings: KafkaSettings) -> AdminClient:
     """One client per process and configuration (a forked process must not use its parent's)."""
     config = admin_config(settings)
-    key = (os.getpid(), identity(config))
+    key = _admin_key(config)
     if key not in _admins:
         _admins[key] = AdminClient(config)
     return _admins[key]
 
 
-def forget_admin(settings: Settings) -> None:
+def forget_admin(settings: KafkaSettings) -> None:
     """The next one asks anew who leads: a client that knew the broker before it crashed names an
     old leader epoch and is refused for as long as its metadata lasts, which is minutes."""
-    _admins.pop((os.getpid(), identity(admin_config(settings))), None)
+    _admins.pop(_admin_key(admin_config(settings)), None)
+
+
+def forget_admins_of(bootstrap_servers: str) -> None:
+    """Close this process's clients of a broker that is about to end: they would go on looking for
+    it and write to standard error that it is not there."""
+    for key in [key for key in _admins if key[:2] == (os.getpid(), bootstrap_servers)]:
+        del _admins[key]
+
+
+def _admin_key(config: Config) -> tuple[int, str, str]:
+    return os.getpid(), str(config.get("bootstrap.servers", "")), identity(config)
 
 
 class LogEnds:
@@ -84,7 +96,7 @@ class LogEnds:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         topics: Iterable[str],
         patience: float,
         discover_seconds: float = 5.0,

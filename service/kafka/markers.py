@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from service.kafka.config import Settings
+from service.kafka.config import KafkaSettings
 from service.kafka.logs import LogEnds
 from service.kafka.topics import TopicSpec, ensure_topics
 
@@ -21,13 +21,13 @@ def marker(query: str, batch: int) -> bytes:
     return json.dumps({"query": query, "batch": batch}).encode()
 
 
-def ensure_topic(settings: Settings, topic: str, patience: float) -> None:
+def ensure_topic(settings: KafkaSettings, topic: str, patience: float) -> None:
     """Creates the topic of the markers if there is none: one partition, compacted."""
     if not LogEnds(settings, [topic], patience).partitions():  # waits for a broker that is away
         ensure_topics(settings, [TopicSpec(topic, partitions=1, config=_TOPIC_CONFIG)])
 
 
-def last_batch(settings: Settings, topic: str, query: str, patience: float) -> int:
+def last_batch(settings: KafkaSettings, topic: str, query: str, patience: float) -> int:
     """The largest batch id with a committed marker of the query, or NOTHING_WRITTEN.
 
     Reads to the high watermark, not to the last stable offset: an open transaction of another
@@ -47,14 +47,14 @@ def last_batch(settings: Settings, topic: str, query: str, patience: float) -> i
 
 
 def _largest(
-    settings: Settings, topic: str, query: str, start: int, end: int, patience: float
+    settings: KafkaSettings, topic: str, query: str, start: int, end: int, patience: float
 ) -> int:
     from service.kafka.fetch import fetch
 
     found = NOTHING_WRITTEN
     for messages in fetch(settings, topic, 0, start, end, patience=patience):
         for i in range(len(messages)):
-            said = json.loads(messages.payload(i))
-            if said["query"] == query:
-                found = max(found, said["batch"])
+            written = json.loads(messages.payload(i))
+            if written["query"] == query:
+                found = max(found, written["batch"])
     return found

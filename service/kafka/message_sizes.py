@@ -1,4 +1,4 @@
-"""How large the messages are that wait: Kafka tells how many there are, not how many bytes."""
+"""The size of waiting messages: Kafka tells how many there are, not how many bytes they have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _FIRST_GUESS = 1000.0
 
 
 class MessageSizes:
-    """`mean` bytes of a message, from a look at some that wait, now and then."""
+    """`mean`: bytes of a message, measured on some of those that wait, every few seconds.
+
+    Used in the process that plans a source.
+    """
 
     def __init__(self, kafka: Config, patience: float) -> None:
         self._kafka, self._patience = kafka, patience
@@ -22,6 +25,7 @@ class MessageSizes:
         self.mean = _FIRST_GUESS
 
     def look(self, known: Offsets, ends: Offsets) -> None:
+        """Measure again if it is time and enough wait between the `known` offsets and `ends`."""
         waiting = {key: end - known[key] for key, end in ends.items()}
         if sum(waiting.values()) < _FEW or time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS:
             return

@@ -3,8 +3,8 @@
 A batch takes a fixed time, whatever it holds, and some time for what it reads. Both are learnt
 from the batches that ran (a line through the recent ones), because only the second can be made
 smaller: cutting batches when the machine is slow would make everything slower. So a batch may
-take the target, or twice its fixed time if that is longer, but never long: the first batches of an
-engine take much longer than those to come, whatever they hold.
+take the target, or twice its fixed time if that is longer, but not much more than the target: the
+first batches of an engine take much longer than later ones, whatever they hold.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ _FIRST_GUESS = 0.6  # of the first batch's time is fixed; what is seen later tak
 
 
 class Pace:
+    """Learns the budget of the next batch from the last ones; used by the source's planning."""
+
     def __init__(self, target_seconds: float, smallest: int, largest: int) -> None:
         self._target = target_seconds
         self._smallest, self._largest = smallest, largest
         self._budget = smallest
         self._fixed = 0.0
+        # Weighted sums over the batches so far: 1, size n, seconds t, n squared, n times t.
         self._weight = self._n = self._t = self._nn = self._nt = 0.0
 
     @property
     def budget(self) -> int:
-        """Bytes the next batch may have."""
+        """How many bytes the next batch may have."""
         return self._budget
 
     def record(self, size: int, seconds: float) -> None:
-        """A batch of that many bytes took that long."""
+        """Learn from a batch of `size` bytes that took `seconds`."""
         if not self._weight:
             self._remember(0.0, _FIRST_GUESS * seconds)
         self._remember(float(size), seconds)
@@ -44,7 +47,7 @@ class Pace:
         allowed = min(max(self._target - self._fixed, self._fixed), _LONGEST * self._target)
         factor = allowed / max(each * self._budget, 1e-9)
         if factor > 1 and size < _TELLING * self._budget:
-            return  # little came: a larger budget would only be a guess
+            return  # the batch was small: a larger budget would only be a guess
         factor = min(max(factor, _FASTEST_SHRINK), _FASTEST_GROWTH)
         self._budget = min(max(int(self._budget * factor), self._smallest), self._largest)
 
@@ -56,7 +59,7 @@ class Pace:
         self._nt = _REMEMBERED * self._nt + n * t
 
     def _time_of_a_byte(self) -> float:
-        """Beside the fixed time of a batch, which is learnt too."""
+        """Seconds per byte, by the line through recent batches; updates the fixed time as well."""
         mean_n, mean_t = self._n / self._weight, self._t / self._weight
         variance = self._nn / self._weight - mean_n**2
         if variance > _SPREAD * mean_n**2:

@@ -26,7 +26,6 @@ _LENGTH, _MAGIC, _ATTRIBUTES, _LAST, _BASE_TIME, _MAX_TIME = 8, 16, 21, 23, 27, 
 _PRODUCER, _HEADER_SIZE = 43, 61
 _COMPRESSION, _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 7, 8, 16, 32
 _BEFORE_BATCH = 12  # bytes that the length of a batch does not count
-_ABORT = 0  # the type of a control record
 _NEWLINE = 10
 
 

@@ -18,7 +18,7 @@ def checked_on_lost(value: str) -> OnLost:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostRange:
     """Offsets first <= offset < resumed of a partition were deleted before they were read."""
 
     topic: str
@@ -33,10 +33,10 @@ class Lost:
 
 def lost_part(
     topic: str, partition: int, start: int, end: int, earliest: int, on_lost: OnLost
-) -> Lost | None:
+) -> LostRange | None:
     """What of the range [start, end) is gone, if going on without it is allowed."""
     if earliest <= start or start >= end:
         return None
     if on_lost == "stop":
         raise OffsetsLost(topic, partition, start, earliest)
-    return Lost(topic, partition, start, min(earliest, end))
+    return LostRange(topic, partition, start, min(earliest, end))

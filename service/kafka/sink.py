@@ -52,7 +52,7 @@ _writers: dict[tuple[int, str], BatchWriter] = {}
 
 
 def batch_writer(options: SinkOptions) -> BatchWriter:
-    """One per process and query."""
+    """The writer of this process and query."""
     key = (os.getpid(), options.to_json())
     if key not in _writers:
         _writers[key] = BatchWriter(options.kafka, options.query, options.markers, options.patience)
@@ -74,7 +74,7 @@ class KafkaSink(DataSource):
 
     @staticmethod
     def too_large(row: Row) -> Row | None:
-        """What to write in place of a row that is too large for Kafka. None: nothing."""
+        """The row to write instead of one that is too large for Kafka; None to write nothing."""
         fault = {
             "status": "error",
             "code": "reply_too_large",
@@ -85,12 +85,14 @@ class KafkaSink(DataSource):
 
 @dataclass(frozen=True)
 class Rows(WriterCommitMessage):
-    """What one task has to write."""
+    """The rows of one task, on their way to the commit in the driver's Python process."""
 
     rows: list[Row]
 
 
 class KafkaWriter(DataSourceStreamArrowWriter):
+    """Collects rows in the tasks (`write`) and writes those of a batch together (`commit`)."""
+
     def __init__(self, options: SinkOptions, too_large: TooLarge) -> None:
         self._options, self._too_large = options, too_large
 

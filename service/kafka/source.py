@@ -36,7 +36,7 @@ from service.kafka.logs import LogEnds
 from service.kafka.message_sizes import MessageSizes
 from service.kafka.offsets import Offsets, OffsetsJson, admit, from_json, to_json
 from service.kafka.pace import Pace
-from service.kafka.retention import Lost, OnLost, checked_on_lost, lost_part
+from service.kafka.retention import LostRange, OnLost, checked_on_lost, lost_part
 
 if TYPE_CHECKING:
     from sde.decoding import Messages
@@ -70,15 +70,20 @@ class ReaderOptions:
 
 
 class KafkaRange(InputPartition):
-    """What one task reads."""
+    """The range of a partition that one task reads; `lost` was deleted before its start."""
 
-    def __init__(self, topic: str, partition: int, start: int, end: int, lost: Lost | None) -> None:
+    def __init__(
+        self, topic: str, partition: int, start: int, end: int, lost: LostRange | None
+    ) -> None:
         self.topic, self.partition = topic, partition
         self.start, self.end, self.lost = start, end, lost
 
 
 class KafkaReader(DataSourceStreamReader):
-    """Reads topics; a subclass says what blocks the messages become."""
+    """Reads topics; a subclass makes record batches of the messages.
+
+    Spark calls `read` in a task, everything else in the process that plans the source.
+    """
 
     def __init__(self, options: ReaderOptions) -> None:
         self._options = options
@@ -97,7 +102,7 @@ class KafkaReader(DataSourceStreamReader):
     def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
         """The record batches of one chunk, in its order. Runs in a task."""
 
-    def lost(self, lost: Lost) -> Iterator[pa.RecordBatch]:
+    def lost(self, lost: LostRange) -> Iterator[pa.RecordBatch]:
         """The record batches that report lost offsets. Runs in a task; by default there are none.
 
         Called where the lost messages would have come, if `on_lost` is "continue".
@@ -176,21 +181,21 @@ class KafkaReader(DataSourceStreamReader):
                 )
 
     def _learn_pace(self) -> None:
-        """The next question comes when the batch is over: its time is the time in between."""
+        """Record how long the last batch took: Spark calls `latestOffset` when a batch is over."""
         if self._pace is not None and self._admitted:
             size = int(self._admitted * self._sizes.mean)
             self._pace.record(size, time.monotonic() - self._admitted_at)
         self._admitted = 0
 
     def _budget(self, limit: ReadLimit, known: Offsets, ends: Offsets) -> int | None:
-        """All, when the trigger asks for all, whatever the pace."""
+        """How many messages the next batch may have; None for all, if the trigger reads all."""
         if self._pace is None or not isinstance(limit, ReadMaxRows):
             return None
         self._sizes.look(known, ends)
         return max(1, min(limit.max_rows, int(self._pace.budget / self._sizes.mean)))
 
     def _readable(self, known: Offsets, latest: Offsets) -> Offsets:
-        """Ends of the partitions that may be read on. (A deleted topic stays where it was.)"""
+        """The ends of the partitions that can be read further. One that is gone is left out."""
         ends = {key: end for key, end in latest.items() if key in known}
         for (topic, partition), end in list(ends.items()):
             wanted = known[topic, partition]
@@ -201,7 +206,7 @@ class KafkaReader(DataSourceStreamReader):
         return ends
 
     def _entered(self, known: Offsets, latest: Offsets) -> Offsets:
-        """Partitions that are new, or whose log was made anew, enter at their first offset and
-        are read from the next batch on: so every range has its start in the checkpoint."""
+        """First offsets of new partitions, and of those whose log was made anew. They are read from
+        the next batch on: so the start of every range is in the checkpoint."""
         new = [key for key, end in latest.items() if key not in known or end < known[key]]
         return self._logs.starts(new)

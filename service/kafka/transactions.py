@@ -1,4 +1,7 @@
-"""Writes the replies of a batch in one Kafka transaction, once, however often it is asked to."""
+"""Writes the replies of a batch in one Kafka transaction, once, however often it is called.
+
+Runs in the Python process in which Spark commits to the sink.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from service.kafka.config import Settings, producer_config
+from service.kafka.config import KafkaSettings, producer_config
 from service.kafka.errors import WriteFailed
 from service.kafka.markers import ensure_topic, last_batch, marker
 
@@ -34,12 +37,12 @@ class BatchWriter:
 
     A batch id at or below the last marker was written before and is skipped. The marker is read
     when the producer is made, after Kafka has fenced all earlier producers of the same query and
-    settled their transactions: no other process can then still add a marker unnoticed. So one way
-    out of every failure, also one that leaves it open whether a transaction was committed, is to
-    make a new producer and look.
+    ended their transactions: no other process can add a marker after that. So after any failure,
+    also one that leaves open whether the transaction was committed, a new producer is made and
+    reads the marker.
     """
 
-    def __init__(self, settings: Settings, query: str, markers: str, patience: float) -> None:
+    def __init__(self, settings: KafkaSettings, query: str, markers: str, patience: float) -> None:
         self._settings, self._query, self._markers = settings, query, markers
         self._patience = patience
         self._producer: Producer | None = None
@@ -72,7 +75,7 @@ class BatchWriter:
                 return True
             if alone:
                 left = _without(_as_large(refused, left), left, replaced, too_large)
-            # Rows that travel together are refused together: send each alone, to see which it is.
+            # Rows sent together are refused together: send each alone, to find those too large.
             alone = True
 
     def _open(self) -> Producer:

@@ -13,7 +13,7 @@ import sys
 
 from pyspark.daemon import manager
 
-_OF_WORKERS = (
+_LOADED_FOR_WORKERS = (
     "sde.stages.ingest",
     "sde.stages.merge",
     "service.stages.ingest",
@@ -29,8 +29,8 @@ _FROM_HEAP, _KEPT = 32 << 20, 512 << 20
 
 
 def keep_memory() -> None:
-    """Use freed arrays again. glibc gives large ones back to the system, which then zeroes pages
-    for the next ones: a quarter of a worker's time, when it did nothing about it."""
+    """Let freed arrays be used again. By default glibc returns large ones to the system, which
+    zeroes pages for the next ones: that took a quarter of a worker's time."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, _FROM_HEAP)
@@ -38,9 +38,9 @@ def keep_memory() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "pyspark.worker":  # others only plan
+    if sys.argv[1] == "pyspark.worker":  # daemons with another argument serve planning only
         keep_memory()
-        for name in _OF_WORKERS:
+        for name in _LOADED_FOR_WORKERS:
             importlib.import_module(name)
         gc.freeze()
     manager()

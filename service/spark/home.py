@@ -1,8 +1,8 @@
-"""A home for Spark without its zip of pyspark: several seconds off every start.
+"""A home for Spark without its zip of pyspark, which saves several seconds at every start.
 
-Spark puts the zip before all else on the path of its Python processes, and a dozen of them come up
-one after the other until an engine is ready. Python compiles what it imports from a zip, in each
-process anew; pyspark as it is installed is compiled already.
+Spark puts the zip first on the path of its Python processes, and starts a dozen of them one after
+the other until an engine is ready. Python compiles modules from a zip again in each process; those
+of the installed pyspark are compiled already.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ _PARTS = ("bin", "jars")
 
 
 def use_installed_pyspark() -> None:
-    """Let this process's Spark find its programs and jars, and no zip.
+    """Set SPARK_HOME to a folder that has Spark's programs and jars, and no zip.
 
-    A home that the user chose stays. Where nothing can be written Spark does as it always does.
+    Called before Spark's JVM starts. A home that the user chose stays. Where nothing can be
+    written, Spark uses its own home, zip included.
     """
     if "SPARK_HOME" not in os.environ:
         with suppress(OSError):
             os.environ["SPARK_HOME"] = str(_home())
 
 
-def made_once() -> Path:
-    """The folder of what is made once for an installation of Spark.
+def installation_folder() -> Path:
+    """The folder for files that are made once for an installation of Spark.
 
-    In the environment that has the jars, so that all goes together.
+    It is in the environment that has the jars, so that both are removed together.
     """
     return Path(sys.prefix) / "var" / "sde"
 
 
 def _home() -> Path:
-    home = made_once() / f"spark-{pyspark.__version__}"
+    home = installation_folder() / f"spark-{pyspark.__version__}"
     if not home.exists():
         home.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix="spark-", dir=home.parent))

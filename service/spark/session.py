@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from service.settings import Settings
-from service.spark import classes as spark_classes
+from service.spark import class_archive
 from service.spark.home import use_installed_pyspark
 
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -25,19 +25,19 @@ _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
 def start_spark(settings: Settings) -> SparkSession:
-    """A session with what the query needs; workers run this same interpreter."""
+    """A session with the options the query needs; Python workers run this same interpreter."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if not settings.master:
         use_installed_pyspark()
     logs = settings.data_dir.absolute() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    # Rows are arrays of megabytes: G1 keeps such apart and marks the heap again and again for them.
-    # What the JVM does for a batch is little and always new (plans, tasks): its best compiler took
-    # a third of its time and was never done.
+    # Rows are arrays of megabytes: G1 allots them separately and marks the whole heap for them.
+    # Most code the JVM runs for a batch is new (plans, tasks): its second compiler took a third of
+    # the processor time and never finished.
     java_options = [
         "-XX:+UseParallelGC",
         "-XX:TieredStopAtLevel=1",
-        *spark_classes.java_options(),
+        *class_archive.java_options(),
         f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
         f"-Dsde.logs={logs}",
     ]
@@ -78,35 +78,35 @@ def start_spark(settings: Settings) -> SparkSession:
 
 
 def start_workers(spark: SparkSession) -> None:
-    """Have both daemons, each with a worker, up by the time the query wants them.
+    """Start both daemons, each with a worker, while the query is being planned.
 
-    Spark would start them for its first tasks, one after the other, when it has planned everything.
+    Spark would start them for its first tasks, one after the other, after planning.
     """
     with ThreadPoolExecutor(1, "workers") as beside:
-        shards = beside.submit(spark.sparkContext.range(0, 1, 1, 1).mapPartitions(_same).count)
-        spark.range(0, 1, 1, 1).mapInArrow(_same, "id long").collect()
+        shards = beside.submit(spark.sparkContext.range(0, 1, 1, 1).mapPartitions(_unchanged).count)
+        spark.range(0, 1, 1, 1).mapInArrow(_unchanged, "id long").collect()
         shards.result()
 
 
-def _same(given: Any) -> Any:
-    return given
+def _unchanged(rows: Any) -> Any:
+    return rows
 
 
 @contextmanager
 def _children_write_to(path: Path) -> Iterator[None]:
-    """Processes started meanwhile have their output in a file: Spark's JVM and its workers.
+    """Processes started in this block, Spark's JVM and its workers, write their output to a file.
 
-    PySpark offers no way to say where its JVM writes; it inherits what we have at that moment.
+    PySpark has no setting for that: its JVM inherits the descriptors of this process.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
+    ours = os.dup(1), os.dup(2)
     with open(path, "ab") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
-        for number, held in enumerate(kept, 1):
-            os.dup2(held, number)
-            os.close(held)
+        for number, descriptor in enumerate(ours, 1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)

@@ -2,9 +2,9 @@
 
 Spark's exchange copies a row about ten times: out of the Python worker, into the shuffle's files,
 through a sort, and into another worker. Where all tasks run on one machine a block is written once
-and read once; the row that Spark moves only names its file. A file is read by the one task whose
-shard it is for, and is gone then; what a task that failed left behind goes with the next batch. A
-block that is not there any more can be read again from Kafka.
+and read once; the row that Spark moves only names its file. Only the task of the block's shard
+reads the file, and removes it; files of a task that failed are removed in the next batch. A block
+whose file is gone can be read again from Kafka.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from sde.tuples.block import Block
 
 
 class Exchange:
+    """Used in Python workers: ingest tasks put blocks, maintain tasks take them."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def put(self, batch: int, block: Block) -> str:
-        """The name of the block's file."""
+        """Write a block of a batch; return the name of its file."""
         name = f"{batch}-{uuid.uuid4().hex}"
         try:
             file = open(self._folder / name, "wb")  # noqa: SIM115
@@ -36,17 +38,17 @@ class Exchange:
         return name
 
     def take(self, name: str) -> Block | None:
-        """The block, whose file is removed; None if it is gone."""
+        """Read a block and remove its file; None if the file is gone."""
         path = self._folder / name
         try:
-            held = np.fromfile(path, np.uint8)
+            data = np.fromfile(path, np.uint8)
         except FileNotFoundError:
             return None
         path.unlink(missing_ok=True)
-        return Block.from_bytes(held.data)
+        return Block.from_bytes(data.data)
 
     def sweep(self, batch: int) -> None:
-        """Remove what batches before this one left."""
+        """Remove the files of earlier batches, which tasks that failed left behind."""
         with suppress(FileNotFoundError):
             for entry in os.scandir(self._folder):
                 number, _, _ = entry.name.partition("-")

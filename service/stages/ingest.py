@@ -18,19 +18,18 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from sde.records.arrived import Arrived
 from sde.wire import Code, Fault, dead_letter
 from sde.wire.framing import pack
-from service.kafka.retention import Lost
+from service.kafka.retention import LostRange
 from service.kafka.source import KafkaReader, ReaderOptions
 from service.stages.rows import (
     BLOCKS,
     FILED,
     LETTERS,
     REQUESTS,
-    ROUTED,
-    ROUTED_ARROW,
-    Routed,
+    SHARD_ROW,
+    SHARD_ROW_ARROW,
+    ShardRow,
     batch_id,
     record_batch,
     spread_keys,
@@ -45,10 +44,8 @@ if TYPE_CHECKING:
 class _IngestReader(KafkaReader):
     def __init__(self, options: ReaderOptions, given: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._shards = int(given["shards"])
-        self._union, self._snapshots = given["union"], given["snapshots"]
-        self._checkpoint = given["checkpoint"]
-        self._site, self._secrets = given["site"], given["secrets"]
+        self._shards, self._union = int(given["shards"]), given["union"]
+        self._wiring = given["wiring"]
 
     @classmethod
     def with_options(cls, given: Mapping[str, str]) -> Self:
@@ -56,26 +53,22 @@ class _IngestReader(KafkaReader):
 
     def _ingest(self) -> Ingest:
         """Imported here: the processes that only plan do not need it."""
-        from sde.decoding import Limits
-        from sde.federation.peers import Peers
-        from sde.shard.versions import Library
-        from sde.stages.ingest import Ingest
+        from sde.stages.wiring import Wiring
 
-        peers = Peers(self._site, orjson.loads(self._secrets), own=self._checkpoint)
-        return Ingest(self._shards, Limits(), Library(self._snapshots), self._checkpoint, peers)
+        return Wiring.from_json(self._wiring).ingest()
 
-    def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> Routed:
+    def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> ShardRow:
         """Dead letters go through one shard, which counts them."""
         offset = letters[0]["offset"]
         assert isinstance(offset, int)
         key = spread_keys(self._shards)[offset % self._shards]
-        return Routed(key, LETTERS, topic, partition, offset, offset + 1, orjson.dumps(letters))
+        return ShardRow(key, LETTERS, topic, partition, offset, offset + 1, orjson.dumps(letters))
 
-    def lost(self, lost: Lost) -> Iterator[pa.RecordBatch]:
+    def lost(self, lost: LostRange) -> Iterator[pa.RecordBatch]:
         reason = f"{lost.count} messages were deleted by the broker before they were read"
         fault = Fault(Code.OFFSETS_LOST, reason)
         letter = dead_letter(lost.topic, lost.partition, lost.first, 0, fault, b"")
-        yield record_batch([self._letters(lost.topic, lost.partition, [letter])], ROUTED_ARROW)
+        yield record_batch([self._letters(lost.topic, lost.partition, [letter])], SHARD_ROW_ARROW)
 
 
 class TupleReader(_IngestReader):
@@ -91,19 +84,19 @@ class TupleReader(_IngestReader):
         yield from super().read(partition)
 
     def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
-        from service.stages.wanted_file import WantedFile
+        from service.stages.needs_file import NeedsFile
 
-        decoded = self._ingest().on_data(messages, WantedFile(Path(self._arena)).read())
+        decoded = self._ingest().on_data(messages, NeedsFile(Path(self._arena)).read())
         by_shard: dict[int, list[Block]] = defaultdict(list)
         for block in decoded.blocks:
             by_shard[block.shard].append(block)
         for shard, blocks in by_shard.items():  # one at a time: it may have many megabytes
-            yield record_batch([self._routed(shard, blocks, messages)], ROUTED_ARROW)
+            yield record_batch([self._shard_row(shard, blocks, messages)], SHARD_ROW_ARROW)
         if decoded.letters:
             row = self._letters(messages.topic, messages.partition, decoded.letters)
-            yield record_batch([row], ROUTED_ARROW)
+            yield record_batch([row], SHARD_ROW_ARROW)
 
-    def _routed(self, shard: int, blocks: list[Block], messages: Messages) -> Routed:
+    def _shard_row(self, shard: int, blocks: list[Block], messages: Messages) -> ShardRow:
         """All blocks of some messages for a shard, in one row."""
         if self._exchange:
             from service.stages.exchange import Exchange
@@ -115,9 +108,9 @@ class TupleReader(_IngestReader):
         what = FILED if self._exchange else BLOCKS
         key = spread_keys(self._shards)[shard]
         first, last = int(messages.offsets[0]), int(messages.offsets[-1])
-        return Routed(key, what, messages.topic, messages.partition, first, last + 1, body)
+        return ShardRow(key, what, messages.topic, messages.partition, first, last + 1, body)
 
-    def read_again(self, row: Routed) -> list[Block]:
+    def read_again(self, row: ShardRow) -> list[Block]:
         """The blocks that a row stands for, with everything in them."""
         from service.kafka.fetch import fetch
 
@@ -133,6 +126,8 @@ class TupleReader(_IngestReader):
 
 class RequestReader(_IngestReader):
     def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        from sde.records.arrived import for_all_shards, pack_arrived
+
         ingest = self._ingest()
         is_loop = messages.topic == self._union
         arrived = ingest.on_loop(messages) if is_loop else ingest.on_requests(messages)
@@ -140,30 +135,26 @@ class RequestReader(_IngestReader):
             return
         first, *others = spread_keys(self._shards)
         offset, end = int(messages.offsets[0]), int(messages.offsets[-1]) + 1
-        row = Routed(
-            first, REQUESTS, messages.topic, messages.partition, offset, end, _bundle(arrived)
+        row = ShardRow(
+            first, REQUESTS, messages.topic, messages.partition, offset, end, pack_arrived(arrived)
         )
         rows = [row]
-        spread = [one for one in arrived if not one.for_one_shard]
+        spread = [one for one in arrived if for_all_shards(one)]
         if spread:
-            body = row.body if len(spread) == len(arrived) else _bundle(spread)
+            body = row.body if len(spread) == len(arrived) else pack_arrived(spread)
             rows += [row._replace(shard_key=key, body=body) for key in others]
-        yield record_batch(rows, ROUTED_ARROW)
-
-
-def _bundle(arrived: list[Arrived]) -> bytes:
-    return pack([orjson.dumps(one.as_json()) for one in arrived])
+        yield record_batch(rows, SHARD_ROW_ARROW)
 
 
 class _IngestSource(DataSource):
-    """Options: `reader` (ReaderOptions as JSON), `shards`, `union` (topic), `snapshots`,
-    `checkpoint` (its name), `site` and `secrets` (of its peers, as JSON), `arena` (folder of this
-    machine's), `exchange` (folder of blocks on their way, if all tasks share one)."""
+    """Options: `reader` (ReaderOptions as JSON), `wiring` (sde.stages.wiring.Wiring as JSON),
+    `shards`, `union` (topic), `arena` (folder of this machine's), `exchange` (folder of blocks on
+    their way, if all tasks share one)."""
 
     reader_class: type[_IngestReader]
 
     def schema(self) -> str:
-        return ROUTED
+        return SHARD_ROW
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return self.reader_class.with_options(dict(self.options))

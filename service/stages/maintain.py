@@ -29,7 +29,7 @@ class MaintainProcessor(StatefulProcessor):
         # Imported here: Spark makes a processor in other processes too, only to look at it.
         from service.stages.shard_batch import run_batch
 
-        number = spread_keys(self._settings.shards).index(key[0])
+        number = spread_keys(self._settings.wiring.shards).index(key[0])
         yield run_batch(number, batch_id(), rows, self._backing, self._settings)
 
     def close(self) -> None:

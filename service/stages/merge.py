@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import orjson
 import pyarrow as pa
 
 from service.settings import Topics
-from service.stages.rows import LETTERS, REPORTS, WRITTEN_ARROW, record_batch
+from service.stages.rows import KAFKA_ROW_ARROW, LETTERS, REPORTS, record_batch
+
+if TYPE_CHECKING:
+    from sde.stages.wiring import Wiring
 
 
 def merge_task(
-    site: str, topics: Topics, checkpoint: str, secrets: Mapping[str, str]
+    wiring: Wiring, topics: Topics
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for mapInArrow; all partials of a request meet in one call of it."""
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from sde.federation.peers import Peers
-        from sde.records.outgoing import Role
+        # In the task: planning does not need them.
+        from sde.records.loop import Report, unpack_reports
+        from sde.records.outgoing import Topic
         from sde.records.partial import Partial, unbundle
-        from sde.stages.merge import Merge
-        from sde.wire.loop import decode_loop  # in the task: planning does not need them
 
         partials: list[Partial] = []
-        reports: list[Any] = []
+        reports: list[Report] = []
         rows: list[tuple[object, ...]] = []
         for batch in batches:
             what, bodies = batch.column("what").to_pylist(), batch.column("body").to_pylist()
@@ -36,20 +38,19 @@ def merge_task(
                         for letter in orjson.loads(body)
                     ]
                 elif kind == REPORTS:
-                    reports += [decode_loop(told, checkpoint) for told in orjson.loads(body)]
+                    reports += unpack_reports(body)
                 else:
                     partials += unbundle(body)
-        peers = Peers(site, secrets, own=checkpoint)
-        stage = Merge(site, bool(topics.logging), checkpoint, peers)
+        stage = wiring.merge()
         topic_of = {
-            Role.OUTPUT: topics.output,
-            Role.LOOP: topics.union,
-            Role.OUTBOUND: topics.outbound,
-            Role.LOG: topics.logging,
+            Topic.OUTPUT: topics.output,
+            Topic.LOOP: topics.union,
+            Topic.OUTBOUND: topics.outbound,
+            Topic.LOG: topics.logging,
         }
         for message in (*stage.on_partials(partials), *stage.on_reports(reports)):
-            rows.append((topic_of[message.role], message.key, message.value))
+            rows.append((topic_of[message.topic], message.key, message.value))
         if rows:
-            yield record_batch(rows, WRITTEN_ARROW)
+            yield record_batch(rows, KAFKA_ROW_ARROW)
 
     return merge

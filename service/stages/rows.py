@@ -1,4 +1,4 @@
-"""Rows that pass between the stages through Spark: few and fat, so that a row costs nothing.
+"""Rows that pass between the stages through Spark: few and large, because each row has a cost.
 
 A row's key decides the task that gets it. Spark places a row by the hash of its key; keys are
 chosen here so that shards (and buckets of partials) spread evenly over the tasks.
@@ -17,13 +17,13 @@ from pyspark import TaskContext
 BLOCKS, FILED = "blocks", "filed"  # in the row itself, or in files that it names
 REQUESTS, LETTERS, PARTIALS, REPORTS = "requests", "letters", "partials", "reports"
 
-ROUTED = (
+SHARD_ROW = (
     "shard_key int, what string, topic string, partition int, offset long, end long, body binary"
 )
-PARTIAL = "bucket_key int, what string, body binary"
-WRITTEN = "topic string, key string, value binary"
+MERGE_ROW = "bucket_key int, what string, body binary"
+KAFKA_ROW = "topic string, key string, value binary"
 
-ROUTED_ARROW = pa.schema(
+SHARD_ROW_ARROW = pa.schema(
     [
         ("shard_key", pa.int32()),
         ("what", pa.string()),
@@ -34,11 +34,12 @@ ROUTED_ARROW = pa.schema(
         ("body", pa.binary()),
     ]
 )
-WRITTEN_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.binary())])
+KAFKA_ROW_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.binary())])
 
 
-class Routed(NamedTuple):
-    """What came from the messages of a partition with offset <= their offset < end."""
+class ShardRow(NamedTuple):
+    """A row from ingest to a shard, made of the messages of a partition from `offset` to before
+    `end`. `what` says what the body is: blocks, names of block files, requests or dead letters."""
 
     shard_key: int
     what: str
@@ -71,7 +72,7 @@ def spread_keys(count: int) -> tuple[int, ...]:
 
 
 def batch_id() -> int:
-    """Of the micro-batch that this task belongs to."""
+    """The id of the micro-batch that this task belongs to; 0 outside of a task."""
     context = TaskContext.get()
     batch = context.getLocalProperty("streaming.sql.batchId") if context else None
     return int(batch) if batch is not None else 0

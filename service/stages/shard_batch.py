@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import logging
 import uuid
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pandas as pd
 
-from sde.limits import StateLimits
-from sde.plugins.trust import Trust
-from sde.records.arrived import Arrived
+from sde.records.arrived import Arrived, unpack_arrived
+from sde.records.loop import Report, pack_reports
 from sde.records.partial import Partial, bundle
 from sde.shard.keeper import Backing, ShardKeeper
-from sde.shard.versions import Library
-from sde.stages.maintain import SHARD_CODE, Maintain
+from sde.stages.maintain import SHARD_CODE
+from sde.stages.wiring import Wiring
 from sde.tuples.block import Block
 from sde.wire.framing import unpack
-from sde.wire.loop import loop_json
 from service.stages.exchange import Exchange
 from service.stages.ingest import TupleReader
+from service.stages.needs_file import NeedsFile
 from service.stages.rows import (
     BLOCKS,
     FILED,
@@ -34,24 +31,19 @@ from service.stages.rows import (
     PARTIALS,
     REPORTS,
     REQUESTS,
-    Routed,
+    ShardRow,
     spread_keys,
 )
-from service.stages.wanted_file import WantedFile
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ShardSettings:
+    wiring: Wiring
     arena: Path
-    shards: int
     buckets: int  # of partials: tasks that merge
     compact_factor: float
-    limits: StateLimits
-    snapshots: str  # where versions of synopses are kept
-    checkpoint: str  # its name
-    trust: Trust
     tuples: dict[str, str]  # options of the source that blocks come from
 
 
@@ -63,20 +55,19 @@ def run_batch(
     keeper = ShardKeeper(
         settings.arena / f"shard-{number}",
         number,
-        settings.shards,
-        settings.limits,
+        settings.wiring.shards,
+        settings.wiring.limits,
         backing,
         SHARD_CODE,
         lambda: uuid.uuid4().hex,
         settings.compact_factor,
     )
     with keeper.opened() as shard:
-        stage = Maintain(shard, batch, Library(settings.snapshots), settings.trust)
+        stage = settings.wiring.maintain(shard, batch)
         partials = stage.on_batch(arrived, blocks)
         keeper.commit(stage.entry, batch)
-    WantedFile(settings.arena).write(stage.wanted)
-    reports = [loop_json(report, settings.checkpoint) for report in stage.reports]
-    return _frame(partials, letters, reports, settings.buckets)
+    NeedsFile(settings.arena).write(stage.wanted)
+    return _frame(partials, letters, stage.reports, settings.buckets)
 
 
 def _read(
@@ -86,22 +77,18 @@ def _read(
     requests: list[tuple[str, int, int, bytes]] = []
     blocks, letters = [], []
     for frame in rows:
-        for row in map(Routed._make, frame.itertuples(index=False)):
+        for row in map(ShardRow._make, frame.itertuples(index=False)):
             if row.what in (BLOCKS, FILED):
                 blocks += _blocks(row, settings)
             elif row.what == REQUESTS:
                 requests.append((row.topic, row.partition, row.offset, row.body))
             elif row.what == LETTERS:
                 letters.append(row.body)
-    arrived = [
-        Arrived.from_json(orjson.loads(one))
-        for *_, body in sorted(requests)
-        for one in unpack(body)
-    ]
+    arrived = [one for *_, body in sorted(requests) for one in unpack_arrived(body)]
     return arrived, blocks, letters
 
 
-def _blocks(row: Routed, settings: ShardSettings) -> list[Block]:
+def _blocks(row: ShardRow, settings: ShardSettings) -> list[Block]:
     """What a row stands for; read from Kafka again if files of it are gone."""
     read_again = partial(_read_again, row, settings)
     if row.what == BLOCKS:
@@ -115,23 +102,22 @@ def _blocks(row: Routed, settings: ShardSettings) -> list[Block]:
     return [replace(block, read_again=read_again) for block in blocks]
 
 
-def _read_again(row: Routed, settings: ShardSettings) -> list[Block]:
+def _read_again(row: ShardRow, settings: ShardSettings) -> list[Block]:
     _log.info("reading offsets %d to %d of %s again", row.offset, row.end, row.topic)
     return TupleReader.with_options(settings.tuples).read_again(row)
 
 
 def _frame(
-    partials: list[Partial], letters: list[bytes], reports: list[dict[str, Any]], buckets: int
+    partials: list[Partial], letters: list[bytes], reports: list[Report], buckets: int
 ) -> pd.DataFrame:
     """All partials for one merging task in one row; letters and reports go to the first task."""
     bundles: dict[int, list[Partial]] = defaultdict(list)
     for one in partials:
-        bucket = zlib.crc32(one.meeting.encode()) % buckets
-        bundles[bucket].append(one)
+        bundles[one.subject.bucket(buckets)].append(one)
     keys = spread_keys(buckets)
     rows = [(keys[bucket], PARTIALS, bundle(together)) for bucket, together in bundles.items()]
     rows += [(keys[0], LETTERS, body) for body in letters]
     if reports:
-        rows.append((keys[0], REPORTS, orjson.dumps(reports)))
+        rows.append((keys[0], REPORTS, pack_reports(reports)))
     frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])
     return frame.astype({"bucket_key": "int32"})

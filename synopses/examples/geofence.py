@@ -108,19 +108,19 @@ class Geofence(Synopsis):
     def inside(self, polygon: list[Any], since: int = 0) -> Estimate:
         """Movers whose last position is in the area, and not before `since` (ms; 0: any time)."""
         within, again = self._look(polygon)
-        return self._told(within & ~again, since)
+        return self._answer(within & ~again, since)
 
     @question
     def entered(self, polygon: list[Any], since: int = 0) -> Estimate:
         """Movers whose last position, not before `since`, is in the area and the one before not."""
         within, again = self._look(polygon)
-        return self._told(within & np.append(again & ~within, False)[1:], since)
+        return self._answer(within & np.append(again & ~within, False)[1:], since)
 
     @question
     def left(self, polygon: list[Any], since: int = 0) -> Estimate:
         """Movers whose last position, not before `since`, is out of the area, the one before in."""
         within, again = self._look(polygon)
-        return self._told(~within & np.append(again & within, False)[1:], since)
+        return self._answer(~within & np.append(again & within, False)[1:], since)
 
     @question
     def count(self, polygon: list[Any]) -> Estimate:
@@ -138,7 +138,7 @@ class Geofence(Synopsis):
         """Which positions are in the area, and which are the one before that of the row before."""
         return _in_area(_corners(polygon), self._rows["place"]), _again(self._rows["key"])
 
-    def _told(self, chosen: NDArray[np.bool_], since: int) -> Estimate:
+    def _answer(self, chosen: NDArray[np.bool_], since: int) -> Estimate:
         at, times = np.flatnonzero(chosen), self._rows["time"]
         newest_first = at[np.argsort(times[at], kind="stable")[::-1]]
         recent = (i for i in newest_first if times[i] >= since or not since)
@@ -148,8 +148,8 @@ class Geofence(Synopsis):
         rows = self._rows[at : at + 1 + _again(self._rows["key"][at : at + 2]).sum()]
         places = zip(rows["time"].tolist(), rows["place"].tolist(), strict=True)
         last, *before = [{"time": time, "x": x, "y": y} for time, (x, y) in places]
-        told = {"key": cell_text(rows["text"][0], int(rows["length"][0])), **last}
-        return {**told, "before": before[0]} if before else told
+        mover = {"key": cell_text(rows["text"][0], int(rows["length"][0])), **last}
+        return {**mover, "before": before[0]} if before else mover
 
     def _estimate(self, value: Any) -> Estimate:
         complete_after = None if self._left_out == _NEVER else self._left_out
@@ -173,13 +173,13 @@ def _newest(
     third = again & np.append(False, again)[:-1]
     order, again = order[~third], again[~third]
     last = order[~again]
-    kept = np.ones(len(last), bool)
+    stays = np.ones(len(last), bool)
     if len(last) > movers:
         oldest_first = np.lexsort((keys[last, 1], keys[last, 0], times[last]))
         out = oldest_first[: len(last) - movers]
-        kept[out] = False
+        stays[out] = False
         left_out = max(left_out, int(times[last[out[-1]]]))
-    return order[kept[np.cumsum(~again) - 1] & (~again | (times[order] > left_out))], left_out
+    return order[stays[np.cumsum(~again) - 1] & (~again | (times[order] > left_out))], left_out
 
 
 def _corners(polygon: list[Any]) -> list[tuple[float, float]]:

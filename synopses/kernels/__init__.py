@@ -1,0 +1,1 @@
+"""Compiled loops of the kinds: no checks, arrays in, arrays written."""

@@ -63,8 +63,8 @@ class ChainSample(BankedSynopsis):
     @property
     def capacity(self) -> int:
         """Twice the records kept on average, and six standard deviations on top."""
-        kept = self.k * (1 + math.log(self.window / self.k))
-        return min(math.ceil(2 * kept + 6 * math.sqrt(kept)) + 16, 2 * self.window)
+        average = self.k * (1 + math.log(self.window / self.k))
+        return min(math.ceil(2 * average + 6 * math.sqrt(average)) + 16, 2 * self.window)
 
     def layout(self) -> Layout:
         return {

@@ -88,12 +88,12 @@ class DFT(CommonWindow):
         return _fourier(self.window_ticks, self.panes, self.coefficients)
 
     def layout(self) -> Layout:
-        kept: Layout = {
+        of_ticks: Layout = {
             "scale": (np.float64, (self.ring,)),
             "lost": (np.float64, (self.ring,)),
             "ticks": (np.int8, (self.ring, self.pane_ticks)),
         }
-        return super().layout() | (kept if self.keep_window else {})
+        return super().layout() | (of_ticks if self.keep_window else {})
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -169,11 +169,11 @@ class DFT(CommonWindow):
         if not is_cut(arrays):  # the ticks can stay where they are
             cut, places = self._normalised(arrays, end), self.places(end)[1]
         streams = np.flatnonzero(cut["state"] == MOVING)
-        kept = None
+        ticks = None
         if self.keep_window:
             known = (cut[name] for name in ("units", "means", "within", "lost"))
-            kept = KeptTicks(arrays["ticks"], places, *known)
-        windows = Windows(streams, cut["heads"][streams], cut["tails"][streams], kept)
+            ticks = KeptTicks(arrays["ticks"], places, *known)
+        windows = Windows(streams, cut["heads"][streams], cut["tails"][streams], ticks)
         return windows, self.details(cut["state"], end)
 
     def cut(self, arrays: Arrays, end: int) -> Arrays:

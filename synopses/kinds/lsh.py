@@ -183,8 +183,8 @@ class LSH(CommonWindow):
         entry = end - (arrays["pane"] - 2)
         last = arrays["varies"].shape[1] - 1
         # A stream silent for longer than a window repeats one value: it does not move.
-        held = np.flatnonzero((state == CONSTANT) & (entry >= 0) & (entry <= last))
-        moving = held[arrays["varies"][held, entry[held]] > 0]
+        constant = np.flatnonzero((state == CONSTANT) & (entry >= 0) & (entry <= last))
+        moving = constant[arrays["varies"][constant, entry[constant]] > 0]
         state[moving] = MOVING
         bitmap = np.zeros((len(state), self.bits // 64), np.uint64)
         bitmap[moving] = arrays["signature"][moving, entry[moving]]

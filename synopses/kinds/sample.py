@@ -115,9 +115,9 @@ class Sample(BankedSynopsis):
     @question
     def population(self) -> Estimate:
         """How many records there were (weighted: the sum of their values)."""
-        kept = self._kept()
-        values = record_values(kept)
-        weights = np.clip(values, 1e-100, 1e100) if self.weighted else np.ones(len(kept))
+        sampled = self._kept()
+        values = record_values(sampled)
+        weights = np.clip(values, 1e-100, 1e100) if self.weighted else np.ones(len(sampled))
         known = float(weights.sum())
         if self.arrays["held"][0] <= self.k:
             return Estimate(known, known, known, 1.0)

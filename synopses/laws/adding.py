@@ -62,7 +62,7 @@ def values_that_are_not_finite_are_left_out(cls: type[Synopsis]) -> None:
     spoilt = items.take(np.repeat(np.arange(len(items)), 2))
     for step, bad in ((7, np.nan), (11, np.inf), (13, -np.inf)):
         spoilt.values[1 :: 2 * step] = bad
-    kept, expected = cls.example(), cls.example()
-    kept.add(spoilt)
+    found, expected = cls.example(), cls.example()
+    found.add(spoilt)
     expected.add(spoilt.take(np.flatnonzero(spoilt.finite())))
-    demand_same(kept, expected)
+    demand_same(found, expected)

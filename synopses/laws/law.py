@@ -77,6 +77,6 @@ def demand_same(one: Synopsis, two: Synopsis) -> None:
     demand(one.to_bytes() == two.to_bytes(), "the bytes differ")
 
 
-def demand(kept: bool, otherwise: str) -> None:
-    if not kept:
+def demand(holds: bool, otherwise: str) -> None:
+    if not holds:
         raise LawError(otherwise)

@@ -42,8 +42,8 @@ def merging_parts_gives_the_whole(cls: type[Synopsis]) -> None:
             other.add(part)
             before = other.to_bytes()
             merged.merge(other)
-            kept = other.to_bytes() == before
-            demand(kept, "merging changed the one merged in")
+            unchanged = other.to_bytes() == before
+            demand(unchanged, "merging changed the one merged in")
         if cls.order_free:
             demand_same(merged, whole)
             continue

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from clients import InMemoryTransport
 from clients.cli import main
-from sde.wire import decode_request
+from sde.wire import Import, decode_request
 
 
 def run(*args, handler=lambda request: {}, env=None):
@@ -27,6 +27,10 @@ def run(*args, handler=lambda request: {}, env=None):
         ("--window 5m --slide 10s", {"type": "sliding", "size": "5m", "slide": "10s"}),
         ("--window 1000", {"type": "tumbling", "size": 1000}),
         (
+            "--window 5m --time at --format iso --skew 1d",
+            {"type": "tumbling", "size": "5m", "time": "at", "format": "iso", "skew": "1d"},
+        ),
+        (
             "--window 1000 --slide 100 --keep 5000",
             {"type": "sliding", "size": 1000, "slide": 100, "keep": 5000},
         ),
@@ -40,6 +44,13 @@ def test_create_makes_the_window_the_words_say(words, window) -> None:
     result, transport = run("create", "fm", "--dataset", "d", *words.split())
     assert result.exit_code == 0
     assert transport.requests[0]["window"] == window
+
+
+@pytest.mark.parametrize("words", ["", "--window 1000"])
+def test_without_a_window_by_time_the_time_is_that_of_the_kind(words) -> None:
+    _, transport = run("create", "dft", "--dataset", "d", "--time", "at", *words.split())
+    assert transport.requests[0]["time"] == "at"
+    assert "time" not in transport.requests[0].get("window", {})
 
 
 def test_create_has_lifetimes() -> None:
@@ -74,15 +85,9 @@ def test_import_sends_the_state_of_a_file(tmp_path) -> None:
     result, transport = run("import", str(path), "--uid", "u", "--tuples", "5", "--stream", "s")
     assert result.stdout == "6 bytes merged into u\n"
     (request,) = transport.requests
-    del request["id"]
-    assert request == {
-        "op": "import",
-        "uid": "u",
-        "state": "AHN0YXRl",
-        "stream": "s",
-        "mode": "merge",
-        "tuples": 5,
-    }
+    assert decode_request(request, "") == Import(
+        id=request["id"], uid="u", state="AHN0YXRl", stream="s", mode="merge", tuples=5
+    )
     result, transport = run("import", str(path), "--uid", "u", "--replace", "--json")
     assert json.loads(result.stdout) == {"uid": "u", "bytes": 6, "replaced": True}
     assert transport.requests[0]["mode"] == "replace"

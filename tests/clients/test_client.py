@@ -16,7 +16,7 @@ from clients import (
     UnknownSynopsis,
 )
 from clients.errors import _BY_CODE
-from sde.wire import Code, Create, decode_request
+from sde.wire import Code, Create, Definition, decode_request
 
 
 def test_create_sends_a_request_the_engine_can_read() -> None:
@@ -35,14 +35,15 @@ def test_create_sends_a_request_the_engine_can_read() -> None:
     assert trades.uid == "trades"
     request = decode_request(transport.requests[0], "requests-0-0")
     assert isinstance(request, Create)
-    assert request.definition.as_json() == {
-        "dataset": "Forex",
-        "kind": "count_min",
-        "params": {"epsilon": 0.01},
-        "key": "StockID",
-        "value": "volume",
-        "scope": {"stream": "EURUSD"},
-    }
+    assert request.definition == Definition(
+        dataset="Forex",
+        kind="count_min",
+        params={"epsilon": 0.01},
+        key="StockID",
+        values=("volume",),
+        scope="stream",
+        stream="EURUSD",
+    )
     assert request.reuse
 
 
@@ -71,7 +72,7 @@ def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
         a.snapshots()
         sde.snapshots()
         a.watch(every="1s")
-        sde.watch(["a", "b"], "join_size", on="change", by=5, when="< 5")
+        sde.watch(["a", "b"], "join_size", on="change", threshold=5, when="< 5")
         sde.unwatch("w")
         a.delete()
         sde.list()
@@ -80,14 +81,6 @@ def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
     for request in transport.requests:
         decode_request(request, "requests-0-0")
     assert transport.closed
-
-
-def test_a_question_about_several_synopses_names_them_all() -> None:
-    transport = InMemoryTransport(lambda request: {"value": 1.0})
-    sde = Client(transport)
-    sde.estimate(["a", sde.synopsis("b")], "inner_product")
-    assert transport.requests[0]["uids"] == ["a", "b"]
-    assert transport.requests[0]["query"] == {"type": "inner_product"}
 
 
 def test_a_synopsis_without_uid_gets_a_new_one_each_time() -> None:
@@ -119,11 +112,6 @@ def test_list_and_describe_are_typed() -> None:
     described = sde.describe("u")
     assert listed == described
     assert (described.uid, described.scope, described.bytes) == ("u", "stream", 512)
-
-
-def test_an_export_is_the_bytes_of_the_state() -> None:
-    sde = Client(InMemoryTransport(lambda request: {"value": "AHN0YXRl"}))
-    assert sde.export("u") == sde.synopsis("u").export(format="datasketches") == b"\x00state"
 
 
 @pytest.mark.parametrize("code", [*Code, "of_a_newer_engine"])

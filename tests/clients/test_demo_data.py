@@ -69,7 +69,7 @@ def test_the_market_arrives_whole_and_each_stock_in_the_order_of_time(market, ro
     transport = InMemoryTransport(lanes=4)
     sde = Client(transport)
     for table in market.tables():
-        sde.send_table(table, dataset="stocks")
+        sde.send_table("stocks", table)
     times: dict[tuple[int, str], list[int]] = {}
     for lane, payloads in enumerate(transport.data_of_lane):
         for one in (one for payload in payloads for one in decode(payload)):

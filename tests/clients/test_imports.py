@@ -17,7 +17,7 @@ import sys
 sys.modules["pyarrow"] = None
 import clients
 try:
-    clients.Client(clients.InMemoryTransport()).send_table(object(), dataset="d")
+    clients.Client(clients.InMemoryTransport()).send_table("d", object())
 except clients.MissingExtra as error:
     print(error)
 """

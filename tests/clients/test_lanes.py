@@ -25,7 +25,7 @@ def test_bulk_and_single_tuples_of_a_stream_share_a_lane_and_keep_their_order(la
     streams = [f"Größe {n * n % 101}" for n in range(9000)]
     table = pa.table({"stream": streams[:6000], "n": range(6000)})
     chunked = pa.concat_tables([table.slice(0, 2500), table.slice(2500)])
-    assert sde.send_table(chunked, dataset="d") == 6000
+    assert sde.send_table("d", chunked) == 6000
     for n in range(6000, 6100):
         sde.send("d", streams[n], {"n": n})
     assert sde.send_many("d", ((streams[n], {"n": n}) for n in range(6100, 9000))) == 2900
@@ -45,7 +45,7 @@ def test_the_lane_of_a_stream_never_changes() -> None:
 def test_a_table_becomes_one_large_frame_a_lane() -> None:
     transport = InMemoryTransport(lanes=4)
     table = pa.table({"stream": [f"s{n % 1000}" for n in range(50_000)], "n": range(50_000)})
-    Client(transport).send_table(table, dataset="d")
+    Client(transport).send_table("d", table)
     assert [len(payloads) for payloads in transport.data_of_lane] == [1, 1, 1, 1]
 
 
@@ -53,7 +53,7 @@ def test_lanes_advance_side_by_side_through_a_long_table() -> None:
     transport = InMemoryTransport(lanes=4)
     n = 1_000_000
     table = pa.table({"stream": [f"s{i % 50}" for i in range(n)], "n": range(n)})
-    Client(transport).send_table(table, dataset="d")
+    Client(transport).send_table("d", table)
     starts = [pa.ipc.open_stream(each).read_all()["n"][0].as_py() for each in transport.data]
     furthest = itertools.accumulate(starts, max)
     lags = [far - start for far, start in zip(furthest, starts, strict=True)]
@@ -80,5 +80,5 @@ def test_a_rare_stream_does_not_wait_for_the_end_of_a_long_bulk() -> None:
 def test_rows_without_a_stream_are_sent_for_the_engine_to_refuse() -> None:
     transport = InMemoryTransport(lanes=4)
     table = pa.table({"stream": ["a", None, "b"], "n": [0, 1, 2]})
-    assert Client(transport).send_table(table, dataset="d") == 3
+    assert Client(transport).send_table("d", table) == 3
     assert numbers_of_streams(transport.data) == {"a": [0], None: [1], "b": [2]}

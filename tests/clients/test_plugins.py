@@ -46,17 +46,17 @@ def key(tmp_path):
 
 def test_a_file_is_sent_as_it_is_under_its_name(file) -> None:
     read = read_plugin(file)
-    assert read["source"] == "# Zäune\r\nx = 1\n"
-    assert read["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert (read["name"], read_plugin(str(file), "other")["name"]) == ("fence", "other")
+    assert read.source == "# Zäune\r\nx = 1\n"
+    assert read.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert (read.name, read_plugin(str(file), "other").name) == ("fence", "other")
 
 
 def test_the_signature_is_of_this_source_under_this_name(file, key) -> None:
     signed = sign(read_plugin(file), key)
-    public = Ed25519PublicKey.from_public_bytes(base64.b64decode(signed["key"]))
-    signature = base64.b64decode(signed["signature"])
-    public.verify(signature, signed_bytes("fence", signed["sha256"]))
-    for name, digest in (("other", signed["sha256"]), ("fence", "0" * 64)):
+    public = Ed25519PublicKey.from_public_bytes(signed.key_bytes)
+    signature = signed.signature_bytes
+    public.verify(signature, signed_bytes("fence", signed.sha256))
+    for name, digest in (("other", signed.sha256), ("fence", "0" * 64)):
         with pytest.raises(InvalidSignature):
             public.verify(signature, signed_bytes(name, digest))
 
@@ -76,7 +76,7 @@ def test_a_key_is_for_its_owner_only_and_never_written_over(tmp_path) -> None:
 
 def test_the_key_in_the_request_is_the_one_keygen_told(file, tmp_path) -> None:
     public = make_key(tmp_path / "mine.pem")
-    assert sign(read_plugin(file), tmp_path / "mine.pem")["key"] == public
+    assert sign(read_plugin(file), tmp_path / "mine.pem").key == public
 
 
 def test_what_is_no_ed25519_key_is_refused(file, tmp_path) -> None:
@@ -126,8 +126,8 @@ def test_the_client_adds_lists_and_removes(file, key) -> None:
         decode_request(dict(request), "requests-0-0") for request in transport.requests
     )
     assert isinstance(signed, Plugin)
-    assert (signed.name, len(signed.key), len(signed.signature)) == ("fence", 32, 64)
-    assert (unsigned.name, unsigned.key, unsigned.signature) == ("other", b"", b"")
+    assert (signed.name, len(signed.key_bytes), len(signed.signature_bytes)) == ("fence", 32, 64)
+    assert (unsigned.name, unsigned.key_bytes, unsigned.signature_bytes) == ("other", b"", b"")
     assert signed.source == unsigned.source
     assert isinstance(listed, Plugins)
     assert isinstance(one, Unplug)

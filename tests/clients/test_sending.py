@@ -89,7 +89,7 @@ def test_bulk_messages_stay_small_when_tuples_are_big(sde, transport) -> None:
 
 def test_nothing_to_send_sends_nothing(sde, transport) -> None:
     assert sde.send_many("d", []) == 0
-    assert sde.send_table(pa.table({"stream": pa.array([], pa.string())}), dataset="d") == 0
+    assert sde.send_table("d", pa.table({"stream": pa.array([], pa.string())})) == 0
     assert transport.data == []
 
 
@@ -103,7 +103,7 @@ def test_a_frame_of_pandas_becomes_tuples(sde, transport) -> None:
             "up": [True, False],
         }
     )
-    assert sde.send_table(frame, dataset="Forex", stream="StockID", time="at") == 2
+    assert sde.send_table("Forex", frame, stream="StockID", time="at") == 2
     first, second = transport.tuples
     assert (first["dataset"], first["stream"], first["time"]) == ("Forex", "A", NOON_MS)
     assert first["values"] == {
@@ -129,7 +129,7 @@ def test_a_frame_of_pandas_becomes_tuples(sde, transport) -> None:
     ids=lambda column: str(column.type),
 )
 def test_times_of_any_form_become_milliseconds(sde, transport, column) -> None:
-    sde.send_table(pa.table({"stream": ["s"], "time": column}), dataset="d")
+    sde.send_table("d", pa.table({"stream": ["s"], "time": column}))
     assert transport.tuples == [{"dataset": "d", "stream": "s", "time": NOON_MS, "values": {}}]
 
 
@@ -145,7 +145,7 @@ def test_frames_have_the_types_of_json_and_name_the_data_set(sde, transport) -> 
             "huge": pa.array([2**64 - 1], pa.uint64()),
         }
     )
-    sde.send_table(table, dataset="d")
+    sde.send_table("d", table)
     schema = pa.ipc.open_stream(transport.data[0]).schema
     assert schema.metadata == {b"dataset": b"d"}
     assert {name: str(schema.field(name).type) for name in schema.names} == {
@@ -162,7 +162,7 @@ def test_frames_have_the_types_of_json_and_name_the_data_set(sde, transport) -> 
 
 def test_texts_that_repeat_are_sent_once(sde, transport) -> None:
     rows = [{"stream": f"s{i % 3}", "k": f"k{i % 5}" if i % 7 else None} for i in range(100)]
-    sde.send_table(pa.Table.from_pylist(rows), dataset="d")
+    sde.send_table("d", pa.Table.from_pylist(rows))
     kinds = {str(pa.ipc.open_stream(frame).schema.field("k").type) for frame in transport.data}
     assert kinds == {"dictionary<values=string, indices=int16, ordered=0>"}
     sent = sorted((t["stream"], str(t["values"]["k"])) for t in transport.tuples)
@@ -172,7 +172,7 @@ def test_texts_that_repeat_are_sent_once(sde, transport) -> None:
 def test_a_large_table_becomes_many_frames_of_a_good_size(sde, transport) -> None:
     n = 200_000
     table = pa.table({"stream": ["s"] * n, "x": np.arange(n), "y": np.ones(n)})
-    assert sde.send_table(table, dataset="d") == n
+    assert sde.send_table("d", table) == n
     assert len(transport.data) >= 3
     assert all(len(payload) < 1.1 * BYTES_A_FRAME for payload in transport.data)
     assert [one["values"]["x"] for one in transport.tuples] == list(range(n))
@@ -188,7 +188,7 @@ def test_rows_much_larger_than_the_others_still_fit_a_message() -> None:
 
 def test_a_row_beyond_the_limit_is_refused(sde) -> None:
     with pytest.raises(BadInput, match="a row has"):
-        sde.send_table(pa.table({"stream": ["s"], "t": ["y" * (16 << 20)]}), dataset="d")
+        sde.send_table("d", pa.table({"stream": ["s"], "t": ["y" * (16 << 20)]}))
 
 
 @pytest.mark.parametrize(
@@ -204,12 +204,12 @@ def test_a_row_beyond_the_limit_is_refused(sde) -> None:
 )
 def test_a_table_that_does_not_fit_is_refused(sde, table, columns, says) -> None:
     with pytest.raises(BadInput, match=says):
-        sde.send_table(pa.table(table), dataset="d", **columns)
+        sde.send_table("d", pa.table(table), **columns)
 
 
 def test_something_that_is_no_table_is_refused(sde) -> None:
     with pytest.raises(BadInput, match="DataFrame"):
-        sde.send_table([1, 2], dataset="d")
+        sde.send_table("d", [1, 2])
 
 
 CSV = "StockID,at,price,code\nA,2024-01-01T12:00:00Z,1.5,007\nB,2024-01-01T12:00:00Z,,008\n"
@@ -222,7 +222,7 @@ def test_a_csv_file_becomes_tuples(sde, transport, tmp_path, suffix) -> None:
     path.write_bytes(gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode())
     told = []
     sent = sde.send_file(
-        path, dataset="d", stream="StockID", time="at", progress=lambda *seen: told.append(seen)
+        "d", path, stream="StockID", time="at", progress=lambda *seen: told.append(seen)
     )
     assert sent == 2
     first, second = transport.tuples
@@ -237,7 +237,7 @@ def test_a_csv_column_may_change_its_type_far_into_the_file(sde, transport, tmp_
     n = 700_000  # several blocks
     lines = ["stream,x", *(f"s,{i}" for i in range(n)), "s,2.5", "s,many"]
     path.write_text("\n".join(lines) + "\n")
-    assert sde.send_file(path, dataset="d") == n + 2
+    assert sde.send_file("d", path) == n + 2
     values = [one["values"]["x"] for one in transport.tuples]
     assert values[:2] == [0, 1]
     assert values[-2:] == ["2.5", "many"]
@@ -247,7 +247,7 @@ def test_a_parquet_file_becomes_tuples(sde, transport, tmp_path) -> None:
     path = tmp_path / "ticks.parquet"
     parquet.write_table(pa.table({"stream": ["a", "b"], "x": [1, 2]}), path)
     told = []
-    assert sde.send_file(path, dataset="d", progress=lambda *seen: told.append(seen)) == 2
+    assert sde.send_file("d", path, progress=lambda *seen: told.append(seen)) == 2
     assert [one["values"] for one in transport.tuples] == [{"x": 1}, {"x": 2}]
     assert told == [(2, 1.0)]
 
@@ -265,7 +265,7 @@ def test_a_parquet_file_becomes_tuples(sde, transport, tmp_path) -> None:
 def test_a_file_that_cannot_be_read_is_refused(sde, tmp_path, name, content, says) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=says):
-        sde.send_file(tmp_path / name, dataset="d")
+        sde.send_file("d", tmp_path / name)
 
 
 def test_a_file_bad_at_its_end_tells_how_much_of_it_was_sent(sde, transport, tmp_path) -> None:
@@ -273,11 +273,11 @@ def test_a_file_bad_at_its_end_tells_how_much_of_it_was_sent(sde, transport, tmp
     path = tmp_path / "ticks.csv"
     path.write_text("stream,x\n" + "".join(f"s,{i}\n" for i in range(n)) + "s,1,2\n")
     with pytest.raises(BadInput, match=r"columns.*; (\d+) tuples had been sent before") as caught:
-        sde.send_file(path, dataset="d")
+        sde.send_file("d", path)
     told = int(str(caught.value).split("; ")[-1].split()[0])
     assert told == len(transport.tuples) > 0
 
 
 def test_a_missing_file_is_refused(sde, tmp_path) -> None:
     with pytest.raises(BadInput, match="expected a file"):
-        sde.send_file(tmp_path / "none.csv", dataset="d")
+        sde.send_file("d", tmp_path / "none.csv")

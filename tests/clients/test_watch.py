@@ -19,7 +19,7 @@ from clients import (
     Watch,
 )
 from clients.feed import MOST_UNREAD
-from sde.wire import decode_request
+from sde.wire import Span, decode_request
 from sde.wire import requests as records
 
 
@@ -47,18 +47,20 @@ def read(watch) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("options", "expected"),
     [
-        ({"every": "1s"}, {"every": 1000}),
-        ({"every": timedelta(seconds=0.5)}, {"every": 500}),
-        ({"on": "change", "by": "5%"}, {"on": "change", "threshold": 0.05, "relative": True}),
-        ({"on": "change", "by": 5}, {"on": "change", "threshold": 5.0, "relative": False}),
+        ({"every": "1s"}, {"period": 1000}),
+        ({"every": timedelta(seconds=0.5)}, {"period": 500}),
+        ({"on": "change", "threshold": "5%"}, {"on": "change", "least_change": (0.05, True)}),
+        ({"on": "change", "threshold": 5}, {"on": "change", "least_change": (5.0, False)}),
+        ({"on": "change", "each": "stream"}, {"on": "change", "each": "stream"}),
         ({"on": "close"}, {"on": "close"}),
-        ({"when": ">= 1000"}, {"on": "change", "when": (">=", 1000.0)}),
+        ({"on": "close", "end": 5000}, {"on": "close", "span": Span(5000)}),
+        ({"when": ">= 1000"}, {"occasion": "change", "condition": (">=", 1000.0)}),
     ],
 )
-def test_a_watch_is_a_request_the_engine_can_read(sde, transport, given, expected) -> None:
-    watch = sde.synopsis("u").watch("pairs", threshold=0.9, stream="s", **given)
+def test_a_watch_is_a_request_the_engine_can_read(sde, transport, options, expected) -> None:
+    watch = sde.synopsis("u").watch("pairs", query={"threshold": 0.9}, stream="s", **options)
     request = decode_request(transport.requests[0], "requests-0-0")
     assert isinstance(request, records.Watch)
     assert watch.id == request.id

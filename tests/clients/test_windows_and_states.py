@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from clients import BadInput, Client, InMemoryTransport, Interval, UnknownVersion
-from sde.wire import Ask, Create, Export, Import, Restore, Snapshot, Span, decode_request
+from clients import BadInput, Client, InMemoryTransport
+from sde.wire import Ask, Create, Export, Span, decode_request
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 NOON_MS = 1_704_110_400_000
@@ -25,10 +25,9 @@ def test_a_window_and_lifetimes_are_sent_as_on_the_wire() -> None:
         lambda sde: sde.create("fm", dataset="d", window=window, ttl="1d", idle="10m", bitmaps=64)
     )
     assert isinstance(request, Create)
-    told = {**window, "keep": "5m"}
     assert request.definition.window is not None
-    assert request.definition.window.as_json() == told
-    assert (request.ttl, request.definition.idle) == (86_400_000, 600_000)
+    assert request.definition.window.described() == {**window, "keep": "5m"}
+    assert (request.lifetime, request.definition.idle) == (86_400_000, 600_000)
     assert request.definition.params == {"bitmaps": 64}
 
 
@@ -37,7 +36,7 @@ def test_durations_may_be_timedeltas() -> None:
     hour = timedelta(hours=1)
     request = sent(lambda sde: sde.create("fm", dataset="d", window=window, ttl=hour, idle=hour))
     assert (request.definition.window.size, request.definition.window.lateness) == (300_000, 1500)
-    assert (request.ttl, request.definition.idle) == (3_600_000, 3_600_000)
+    assert (request.lifetime, request.definition.idle) == (3_600_000, 3_600_000)
 
 
 def test_a_window_by_count_has_numbers() -> None:
@@ -71,15 +70,6 @@ def test_a_time_may_be_milliseconds_or_a_text_or_a_datetime(moment) -> None:
     assert exported.span == Span(NOON_MS, 0)
 
 
-def test_the_window_of_an_answer_can_be_asked_for_again() -> None:
-    told = {"value": 1.0, "window": {"start": 1000, "end": 2000}}
-    transport = InMemoryTransport(lambda request: told)
-    answer = Client(transport).estimate("u")
-    assert answer.window == Interval(start=1000, end=2000)
-    Client(transport).estimate("u", span=answer.window)
-    assert (transport.requests[1]["from"], transport.requests[1]["to"]) == (1000, 2000)
-
-
 @pytest.mark.parametrize("window", [None, {}, {"end": 5}, "all"])
 def test_an_answer_of_no_window_has_none(window) -> None:
     told = {"value": 1.0, "window": window}
@@ -104,41 +94,6 @@ def test_a_time_that_is_not_clear_is_refused(given) -> None:
     assert transport.requests == []
 
 
-def test_a_state_is_merged_or_put_in_the_place_of_another() -> None:
-    merged = sent(lambda sde: sde.import_state("u", b"\x00state", tuples=7))
-    assert isinstance(merged, Import)
-    assert (merged.uid, merged.state, merged.tuples) == ("u", b"\x00state", 7)
-    assert not merged.replace
-    replaced = sent(lambda sde: sde.synopsis("u").import_state(b"s", stream="s", replace=True))
-    assert (replaced.stream, replaced.replace) == ("s", True)
-
-
-def test_a_snapshot_tells_its_version() -> None:
-    transport = InMemoryTransport(lambda request: {"value": request.get("version", "7")})
-    sde = Client(transport)
-    assert (sde.snapshot("u"), sde.synopsis("u").snapshot("v1")) == ("7", "v1")
-    first, second = (decode_request(each, "") for each in transport.requests)
-    assert isinstance(first, Snapshot)
-    assert (first.version, second.version) == (None, "v1")
-
-
-def test_a_version_comes_back_in_its_place_or_as_another() -> None:
-    transport = InMemoryTransport(lambda request: {"value": "v1"})
-    sde = Client(transport)
-    assert sde.restore("u").uid == "u"
-    assert sde.synopsis("u").restore("v1", as_uid=sde.synopsis("new")).uid == "new"
-    first, second = (decode_request(each, "") for each in transport.requests)
-    assert isinstance(first, Restore)
-    assert (first.version, first.as_uid) == (None, None)
-    assert (second.version, second.as_uid) == ("v1", "new")
-
-
-def test_an_unknown_version_is_an_error_of_its_own() -> None:
-    fault = {"status": "error", "code": "unknown_version", "message": "no", "field": "version"}
-    with pytest.raises(UnknownVersion):
-        Client(InMemoryTransport(lambda request: fault)).restore("u", "v9")
-
-
 def test_the_versions_that_are_kept_are_typed() -> None:
     told = {"uid": "u", "version": "v1", "kind": "fm", "dataset": "d", "scope": "stream"}
     told |= {"at": NOON_MS, "bytes": 512, "shards": 4}
@@ -151,10 +106,3 @@ def test_the_versions_that_are_kept_are_typed() -> None:
     assert found.raw == told
     assert sde.snapshots() == (found,)
     assert [request.get("uid") for request in transport.requests] == ["u", None]
-
-
-def test_a_description_tells_the_window() -> None:
-    window = {"type": "tumbling", "size": "5m"}
-    told = {"uid": "u", "window": window}
-    sde = Client(InMemoryTransport(lambda request: {"value": told}))
-    assert sde.describe("u").window == window

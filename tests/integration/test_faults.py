@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from integration.conftest import wait_for_tuples
+from integration.waiting import wait_for_tuples
 
 from bench.processes import runs, task_workers
 from bench.site import new_site

@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 import pytest
-from integration.conftest import wait_for_tuples
 from integration.cuttable_link import CuttableLink
+from integration.waiting import wait_for_tuples
 
 from bench.federation.sites import NAMES, running_sites
 from synopses import KINDS, Items

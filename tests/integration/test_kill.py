@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from integration.conftest import wait_for_tuples
+from integration.waiting import wait_for_tuples
 
 from clients import Client, KafkaTransport
 from clients.engine_process import EngineProcess
@@ -32,11 +32,12 @@ def test_a_killed_service_goes_on_as_if_nothing_had_happened(tmp_path, broker):
     """The engine is killed twice while tuples and requests flow in."""
     data = tuples(120_000)
     config = tmp_path / "sde.toml"
-    names = {"requests": "kill-requests", "output": "kill-output", "commits": "kill-commits"}
+    roles = ("requests", "output", "dead_letters", "union", "outbound", "commits")
+    names = {role: f"kill-{role}" for role in roles}
     lines = [f'{role} = "{name}"' for role, name in names.items()]
     config.write_text(
         f'bootstrap_servers = "{broker.bootstrap_servers}"\n'
-        '[topics]\ndata = ["kill-data"]\ndead_letters = "kill-letters"\n' + "\n".join(lines)
+        '[topics]\ndata = ["kill-data"]\n' + "\n".join(lines)
     )
     engine = EngineProcess(tmp_path / "engine", "--config", str(config))
     engine.start()
@@ -70,7 +71,7 @@ def test_a_killed_service_goes_on_as_if_nothing_had_happened(tmp_path, broker):
             engine.start()
     producer.flush()
     try:
-        with Client(transport(servers, names), timeout=60) as sde:
+        with Client(transport(servers, names), timeout=120) as sde:
             wait_for_tuples(sde, "hyperloglog dataset", len(data))
             check_against_recomputation(sde, data)
     finally:
@@ -79,7 +80,7 @@ def test_a_killed_service_goes_on_as_if_nothing_had_happened(tmp_path, broker):
 
 
 def transport(servers, names):
-    topics = Topics(names["requests"], "kill-data", names["output"], "kill-letters")
+    topics = Topics(names["requests"], "kill-data", names["output"], names["dead_letters"])
     return KafkaTransport(servers, topics=topics)
 
 

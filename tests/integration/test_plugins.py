@@ -1,28 +1,28 @@
 """Plug-ins on the running engine: added, used, restarted, misbehaving, while others go on."""
 
 import base64
-import contextlib
 import json
-import os
+import shutil
 import time
-from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from integration.test_readme import block, run
 from plugin_sources import TOTAL, WAYS, plugin_request, touchy
 
+from bench.processes import family, runs
 from clients import Client, Refused
 from clients.engine_process import EngineProcess
 from sde.wire.plugins import signed_bytes
 from synopses import CountMin, Items
 from synopses.examples import geofence
+from tests.docs.markdown_pages import ROOT, pages
+from tests.docs.test_pages import run
 
 pytestmark = pytest.mark.integration
 
 AUTHOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
-EXAMPLES = Path(geofence.__file__).parent
+PAGE = next(p for p in pages() if p.path == ROOT / "docs" / "how-to" / "plug-ins.md")
 STREAMS = [f"s{i}" for i in range(5)]
 START = 1_700_000_000_000
 
@@ -40,9 +40,9 @@ def signed(name, source, key=AUTHOR):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where the engine runs, and where its user made a key as the README says."""
+    """Where the engine runs, and where its user made a key as the page on plug-ins says."""
     folder = tmp_path_factory.mktemp("plugins")
-    made = run(folder, *block("", "sde plugin keygen").splitlines()[-1].partition("#")[0].split())
+    made = run(folder, "sde", "plugin", "keygen")
     assert made.returncode == 0, made.stderr
     own_key = made.stdout.split()[0]
     (folder / "sde.toml").write_text(
@@ -130,8 +130,9 @@ def test_after_a_kill_the_plug_in_and_its_states_are_there(folder, engine):
         assert sde.submit("unplug", name="total").result()["value"] == ["total@1"]
 
 
-def test_the_commands_of_the_readme_work_as_shown(folder, engine):
-    commands = block("", "sde plugin add").replace("synopses/examples", str(EXAMPLES))
+def test_the_commands_of_the_page_work_with_signatures_as_shown(folder, engine):
+    shutil.copy(geofence.__file__, folder)
+    commands = next(b.text for b in PAGE.blocks if "sde plugin add geofence.py" in b.text)
     shown = run(folder, "bash", "-euc", commands)
     assert shown.returncode == 0, shown.stderr
     assert "geofence@1 is active" in shown.stdout
@@ -178,23 +179,27 @@ def quarantined(sde, uid):
 
 def test_misbehaving_plug_ins_are_quarantined_while_a_count_min_on_the_stream_stays_exact(sde):
     ways = [way for way in WAYS if way != "silent"]
-    for way in ways:
-        plug_in(sde, way, touchy(way))
-        sde.create(way, dataset="shared", value="v", uid=f"u-{way}")
-    sde.create("count_min", dataset="shared", key="k", uid="steady")
+    for added in [sde.submit("plugin", **signed(way, touchy(way))) for way in ways]:
+        added.result()
+    for created in [
+        *(sde.submit_create(way, dataset="shared", value="v", uid=f"u-{way}") for way in ways),
+        sde.submit_create("count_min", dataset="shared", key="k", uid="steady"),
+    ]:
+        created.result()
     numbers = [*range(50)] * 20
     send(sde, "shared", numbers)
     reaches(sde, "steady", len(numbers))
-    for way in ways:
-        assert sde.estimate(f"u-{way}").value == sum(numbers), way
+    for way, asked in {way: sde.submit_estimate(f"u-{way}") for way in ways}.items():
+        assert asked.result().value == sum(numbers), way
     send(sde, "shared", [77] * 5)
     send(sde, "shared", numbers)
     reaches(sde, "steady", 2 * len(numbers) + 5)
     for way in ways:
         described = quarantined(sde, f"u-{way}")
         assert WAYS[way][3] in described["reason"]
+    for asked in [sde.submit_estimate(f"u-{way}") for way in ways]:
         with pytest.raises(Refused) as refused:
-            sde.estimate(f"u-{way}")
+            asked.result()
         assert refused.value.code == "quarantined"
     listed = {one["name"]: one["state"] for one in sde.submit("plugins").result()["value"]}
     assert {listed[way] for way in ways} == {"quarantined"}
@@ -204,19 +209,10 @@ def test_misbehaving_plug_ins_are_quarantined_while_a_count_min_on_the_stream_st
 
 
 def test_with_the_engine_end_the_processes_of_its_plug_ins(engine):
-    hosts = running_hosts()
+    hosts = [p.pid for p in family(engine.pid) if b"sde.plugins.host" in p.command]
     assert hosts
     assert engine.stop() == 0
     deadline = time.monotonic() + 30
-    while hosts & running_hosts():
+    while any(runs(pid) for pid in hosts):
         assert time.monotonic() < deadline, "processes of plug-ins outlive their engine"
         time.sleep(0.1)
-
-
-def running_hosts():
-    found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if b"sde.plugins.host" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.add(pid)
-    return found

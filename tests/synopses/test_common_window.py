@@ -51,11 +51,11 @@ def cut(kind: CommonWindow, part: Streams) -> Streams:
 
 def questions(kind: CommonWindow, streams: Streams) -> list[object]:
     pairs = [(f"s{i}", f"s{j}") for i, j in ((1, 2), (5, 6), (9, 1), (13, 2), (21, 3), (30, 4))]
-    told = [kind.correlation(streams, *pair) for pair in pairs]
-    told += [kind.pairs(streams, threshold=at) for at in (0.3, 0.9)]
+    answers = [kind.correlation(streams, *pair) for pair in pairs]
+    answers += [kind.pairs(streams, threshold=at) for at in (0.3, 0.9)]
     if isinstance(kind, LSH):
-        told += [kind.similar(streams, name) for name in ("s1", "s5", "s13", "s30")]
-    return told
+        answers += [kind.similar(streams, name) for name in ("s1", "s5", "s13", "s30")]
+    return answers
 
 
 @ALL
@@ -92,8 +92,8 @@ def test_a_cut_to_another_window_is_refused_and_says_which_one_all_have(kind):
     with pytest.raises(OtherWindow) as raised:
         kind.join([cut(kind, part) for part in parts])
     assert raised.value.moment == expected
-    told = kind.join([parts[0], cut(kind, parts[1]), parts[2]])
-    assert questions(kind, told) == questions(kind, end)
+    joined = kind.join([parts[0], cut(kind, parts[1]), parts[2]])
+    assert questions(kind, joined) == questions(kind, end)
 
 
 def test_streams_stay_whole_where_a_guess_is_bad(monkeypatch):

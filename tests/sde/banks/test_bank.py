@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from pure_engine import PureEngine, create, tuples
+from wire_messages import create, tuples
 
 from sde.banks.bank import ArrayBank, ObjectBank, open_bank
 from sde.storage.store import MemoryStore
+from sde.testing import LocalEngine
 from synopses import KINDS, CountMin, Estimate, Items, StateError, Synopsis, question
 
 
@@ -74,7 +75,7 @@ def test_the_form_of_a_bank_follows_the_kind():
 
 def test_an_object_kind_works_through_the_engine_like_any_other(monkeypatch):
     monkeypatch.setitem(KINDS, "longest_key", LongestKey)
-    engine = PureEngine()
+    engine = LocalEngine()
     rows = [(f"s{i % 7}", {"k": "x" * (i % 23)}) for i in range(200)]
     engine.run(
         [create("u", "longest_key"), create("e", "longest_key", scope="stream")],

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pure_engine import PureEngine, create
+from wire_messages import create
 
 from sde.registry.watermarks import SILENCE, Watermarks
+from sde.testing import LocalEngine
 from synopses import KINDS, Items
 
 T0 = 1_700_000_000_000
@@ -87,7 +88,7 @@ def test_every_window_equals_its_synopsis_built_directly(
         window, slide = {"type": "tumbling", "size": f"{size}ms"}, size
     if lateness:
         window["lateness"] = f"{lateness}ms"
-    engine = PureEngine(shards=3)
+    engine = LocalEngine(shards=3)
     engine.run([window_request(kind, scope, {**window, "keep": "60s"})])
     rows = random_rows(rng, 120, 30_000, lateness)
     for part in batches(rng, rows):
@@ -120,7 +121,7 @@ def described(engine, uid="w"):
 @given(seed=st.integers(0, 10_000), lateness=st.sampled_from(["500ms", "3s"]))
 def test_every_tuple_is_applied_or_counted_as_dropped(seed, lateness):
     rng = np.random.default_rng(seed)
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     window = {"type": "tumbling", "size": "2s", "lateness": lateness, "skew": "10s", "keep": "20m"}
     engine.run([window_request("count_min", "dataset", window)])
     rows = random_rows(rng, 150, 30_000, 9_000)
@@ -129,17 +130,17 @@ def test_every_tuple_is_applied_or_counted_as_dropped(seed, lateness):
     for part in batches(rng, rows):
         engine.replies(data=tuples_of(part), time=T0 + 30_000)
     engine.settle()
-    told = described(engine)
-    assert told["future_dropped"] == 10
-    applied = told["tuples"] + told["skipped"]
-    assert applied + told["late_dropped"] + told["future_dropped"] == len(rows)
-    assert told["watermark"] <= T0 + 40_000
+    figures = described(engine)
+    assert figures["future_dropped"] == 10
+    applied = figures["tuples"] + figures["skipped"]
+    assert applied + figures["late_dropped"] + figures["future_dropped"] == len(rows)
+    assert figures["watermark"] <= T0 + 40_000
 
 
 def test_two_orders_and_different_cuts_close_the_same_windows_with_the_same_answers():
     def closed(seed, cuts):
         rng = np.random.default_rng(seed)
-        engine = PureEngine(shards=3)
+        engine = LocalEngine(shards=3)
         window = {"type": "sliding", "size": "6s", "slide": "2s", "lateness": "5s"}
         watch = {"id": "watch", "op": "watch", "uid": "w", "on": "close", "query": {"key": 7}}
         engine.run([window_request("count_min", "dataset", window), watch])
@@ -160,7 +161,7 @@ def test_two_orders_and_different_cuts_close_the_same_windows_with_the_same_answ
 
 @pytest.mark.parametrize("scope", ["dataset", "stream"])
 def test_sessions_are_runs_without_a_pause_as_long_as_the_gap(scope):
-    engine = PureEngine(shards=3)
+    engine = LocalEngine(shards=3)
     window = {"type": "session", "gap": "5s", "keep": "1h", "lateness": "30s"}
     engine.run([window_request("count_min", scope, window)])
     times = [0, 3_000, 7_900, 30_000, 31_000, 4_500, 26_000]  # two of them late
@@ -177,7 +178,7 @@ def test_sessions_are_runs_without_a_pause_as_long_as_the_gap(scope):
 
 
 def test_a_session_that_goes_on_takes_few_panes():
-    engine = PureEngine(shards=1)
+    engine = LocalEngine(shards=1)
     window = {"type": "session", "gap": "1s", "keep": "1s"}
     engine.run([window_request("count_min", "dataset", window)])
     for start in range(0, 200_000, 10_000):
@@ -189,7 +190,7 @@ def test_a_session_that_goes_on_takes_few_panes():
 
 
 def test_windows_by_count_hold_the_last_tuples_of_a_stream():
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     engine.run([create("w", scope="stream", window={"type": "sliding", "size": 10, "slide": 5})])
     for start in (0, 13, 20):
         rows = [
@@ -205,7 +206,7 @@ def test_windows_by_count_hold_the_last_tuples_of_a_stream():
 
 
 def test_tuples_that_are_years_apart_find_their_panes():
-    engine = PureEngine(shards=1)
+    engine = LocalEngine(shards=1)
     engine.run([window_request("count_min", "stream", {"size": "1h", "lateness": "40d"})])
     year = 31_536_000_000
     times = [0, -year, 500, -year + 1, 700, -2 * year]
@@ -220,15 +221,15 @@ def test_tuples_that_are_years_apart_find_their_panes():
 
 
 def test_panes_that_no_window_can_need_are_given_back():
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     window = {"type": "sliding", "size": "4s", "slide": "2s", "keep": "2s"}
     engine.run([window_request("count_min", "stream", window)])
     for start in range(0, 100_000, 2_000):
         rows = [{"s": f"s{n}", "t": start + n, "k": 1, "v": 1} for n in range(20)]
         engine.replies(data=tuples_of(rows), time=T0 + 200_000)
     engine.settle()
-    told = described(engine)
-    assert told["panes"] <= 20 * 5
+    figures = described(engine)
+    assert figures["panes"] <= 20 * 5
     gone = engine.ask(op="estimate", uid="w", stream="s1", query={"key": 1}, end=T0 + 10_000)
     assert (gone["status"], gone["code"]) == ("error", "bad_query")
 
@@ -252,25 +253,25 @@ def test_panes_that_no_window_can_need_are_given_back():
     ],
 )
 def test_impossible_windows_are_refused_by_name(window, field):
-    engine = PureEngine()
+    engine = LocalEngine()
     (reply,) = engine.run([create("w", window=window)]).values()
     assert (reply["status"], reply.get("field")) == ("error", field)
 
 
 def test_tuples_without_a_readable_time_are_counted():
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("w", window={"size": "5m", "time": "at"})])
     rows = [{"at": "02/19/2019 06:07:14"}, {"at": "nonsense"}, {}, {"at": 1550556434}]
     data = [{"dataset": "d", "stream": "s", "values": {"k": 1, **row}} for row in rows]
     engine.replies(data=data)
     engine.settle()
-    told = described(engine)
-    assert (told["tuples"], told["untimed"]) == (2, 2)
+    figures = described(engine)
+    assert (figures["tuples"], figures["untimed"]) == (2, 2)
 
 
 def test_dft_takes_a_window_by_count():
     """Two streams that move together tuple by tuple, whatever their times."""
-    engine = PureEngine(shards=1)
+    engine = LocalEngine(shards=1)
     window = {"type": "sliding", "size": 40, "slide": 10}
     params = {"coefficients": 4}
     engine.run(
@@ -287,14 +288,14 @@ def test_dft_takes_a_window_by_count():
         engine.replies(data=rows[start : start + 50])
     found = engine.ask(op="estimate", uid="w", query={"type": "pairs", "threshold": 0.95})
     assert {tuple(sorted(pair[:2])) for pair in found["value"]} >= {("a", "b")}
-    told = engine.ask(op="describe", uid="w")["value"]
-    assert (told["params"]["window"], told["params"]["basic_window"]) == (40.0, 10.0)
+    figures = engine.ask(op="describe", uid="w")["value"]
+    assert (figures["params"]["window"], figures["params"]["basic_window"]) == (40.0, 10.0)
 
 
 def test_what_is_in_order_in_its_partition_is_never_late():
     """One partition is read far ahead of the other; nothing is lost, and windows close by the
     slower one until it falls silent."""
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     engine.run([window_request("count_min", "dataset", {"size": "2s", "keep": "10m"})])
     for partition, stop in ((0, 60_000), (1, 20_000), (1, 60_000)):
         start = 20_000 if stop == 60_000 and partition else 0
@@ -307,9 +308,9 @@ def test_what_is_in_order_in_its_partition_is_never_late():
         else:
             engine.replies(data=data, partition=1, time=T0 + 60_000)
     engine.settle()
-    told = described(engine)
-    assert (told["tuples"], told["late_dropped"]) == (240, 0)
-    assert told["watermark"] == T0 + 59_500
+    figures = described(engine)
+    assert (figures["tuples"], figures["late_dropped"]) == (240, 0)
+    assert figures["watermark"] == T0 + 59_500
 
 
 def progress(reached):

@@ -175,8 +175,8 @@ def test_only_the_bad_rows_of_a_frame_are_refused():
     )
     decoded = decode(frame(table))
     assert list(naive.tuples_of(decoded.blocks)) == [(1000, 0)]
-    told = [(letter["line"], letter["field"]) for letter in decoded.letters]
-    assert told == [(1, "dataset"), (2, "stream"), (3, "stream"), (4, "stream"), (5, "time")]
+    refused = [(letter["line"], letter["field"]) for letter in decoded.letters]
+    assert refused == [(1, "dataset"), (2, "stream"), (3, "stream"), (4, "stream"), (5, "time")]
 
 
 def test_a_frame_of_bad_rows_does_not_become_as_many_letters():

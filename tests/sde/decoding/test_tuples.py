@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sde.decoding import Limits, decode_tuples
-from sde.tuples.needs import Needs, Wanted
+from sde.tuples.needs import Needs, NeedsByDataset
 from synopses.hashing import hash_key
 
 LIMITS = Limits()
@@ -111,11 +111,11 @@ NEEDS = st.builds(Needs, st.frozensets(NAMES, max_size=3), st.booleans(), st.boo
 @settings(max_examples=200, deadline=None)
 @given(st.lists(PAYLOADS, max_size=12), st.dictionaries(st.sampled_from(["Forex", "é"]), NEEDS))
 def test_leaving_out_what_nobody_reads_changes_nothing_else(payloads, needs):
-    messages, wanted = naive.messages(payloads), Wanted(needs)
-    whole, kept = (decode_tuples(messages, 4, LIMITS, each) for each in (None, wanted))
-    assert kept.letters == whole.letters
+    messages, wanted = naive.messages(payloads), NeedsByDataset(needs)
+    whole, needed = (decode_tuples(messages, 4, LIMITS, each) for each in (None, wanted))
+    assert needed.letters == whole.letters
     selected = [block.select(wanted.of(block.dataset)) for block in whole.blocks]
-    for one, other in zip(kept.blocks, selected, strict=True):
+    for one, other in zip(needed.blocks, selected, strict=True):
         assert one.fields.keys() == other.fields.keys()
         assert replace(one, fields=other.fields).to_bytes() == other.to_bytes()
         for name in one.fields:
@@ -174,7 +174,7 @@ def test_a_number_means_the_same_however_it_is_read(literal):
     row = b'{"dataset":"d","stream":"s","values":{"v":%s}}' % literal.encode()
     decoded = assert_equals_the_naive_way([row])
     # Rows after the first are read by its shape, and here nobody reads their number.
-    nobody = decode_tuples(naive.messages([row] * 3), 4, LIMITS, Wanted({}))
+    nobody = decode_tuples(naive.messages([row] * 3), 4, LIMITS, NeedsByDataset({}))
     assert naive.refused(nobody.letters).keys() == naive.decode(naive.messages([row] * 3))[1].keys()
     if decoded.blocks:
         expected = float(json.loads(row)["values"]["v"])

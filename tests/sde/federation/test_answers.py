@@ -5,10 +5,11 @@ import base64
 import numpy as np
 import pytest
 from exchanging import make, rows
-from pure_engine import PureEngine, create, tuples
 from sites import SITES, T0, Sites, peers_of
+from wire_messages import create, tuples
 
 from sde.federation.frames import CONTRIBUTION
+from sde.testing import LocalEngine
 from synopses import KINDS
 
 T_IN = T0 + 100_000
@@ -17,7 +18,7 @@ MERGEABLE = sorted(kind for kind in KINDS if KINDS[kind].mergeable)
 
 def made(*requests, **fields):
     """Three sites and one engine with the same synopses, fed with the same tuples."""
-    sites, alone = Sites(), PureEngine()
+    sites, alone = Sites(), LocalEngine()
     for request in requests:
         reply = sites.ask(**request, sites="*")
         assert reply["status"] == "ok", reply
@@ -74,7 +75,7 @@ def test_a_sample_of_several_sites_has_different_records_of_each():
 
 @pytest.mark.parametrize("kind", ["dft", "lsh"])
 def test_pairs_are_found_across_sites(kind):
-    sites, alone = Sites(), PureEngine()
+    sites, alone = Sites(), LocalEngine()
     params = {"window": 32, "basic_window": 8} | ({"bits": 64} if kind == "lsh" else {})
     request = create("u", kind, None, value="v", scope="stream", params=params)
     assert sites.ask(**request, sites="*")["status"] == "ok"
@@ -133,7 +134,7 @@ def test_a_kind_that_does_not_merge_answers_if_one_site_has_the_stream():
     ],
 )
 def test_sites_that_have_different_windows_open_answer_for_the_latest(window, scope):
-    sites, alone = Sites(), PureEngine()
+    sites, alone = Sites(), LocalEngine()
     request = create("u", "count_min", scope=scope, window=window)
     sites.ask(**request, sites="*")
     alone.ask(**request)
@@ -152,7 +153,7 @@ def test_sites_that_have_different_windows_open_answer_for_the_latest(window, sc
 
 
 def test_sessions_of_a_data_set_span_sites():
-    sites, alone = Sites(), PureEngine()
+    sites, alone = Sites(), LocalEngine()
     request = create("u", "count_min", window={"type": "session", "gap": "3s", "keep": "30m"})
     sites.ask(**request, sites="*")
     alone.ask(**request)

@@ -1,8 +1,10 @@
 """Create and delete at several sites: acknowledged by each, and in total."""
 
 import pytest
-from pure_engine import PureEngine, create, tuples
 from sites import T0, Sites
+from wire_messages import create, tuples
+
+from sde.testing import LocalEngine
 
 
 def test_one_request_makes_the_same_definition_at_every_site():
@@ -82,7 +84,7 @@ def test_what_is_wrong_with_a_request_is_told_at_once_and_to_nobody_else(fields,
 
 
 def test_an_engine_without_peers_is_a_site_of_its_own():
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.replies([create("u")], tuples("d", [("s", {"k": "x"})] * 3))
     engine.replies([{"id": "q", "op": "estimate", "uid": "u", "query": {"key": "x"}, "sites": "*"}])
     (reply,) = engine.settle()

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from pure_engine import tuples
 from sites import SITES, T0
+from wire_messages import tuples
 
 from sde.requests.drift import radius, stated
 from synopses import AMS, Items
@@ -18,7 +18,7 @@ def test_a_ball_of_the_radius_moves_the_value_by_drift_at_most():
 
 
 def test_more_than_drift_is_stated_only_when_the_norm_is_beyond_its_bound():
-    assert [stated(50.0, norm, told=100.0) > 50 for norm in (0, 50, 100, 101)] == [0, 0, 0, 1]
+    assert [stated(50.0, norm, bound=100.0) > 50 for norm in (0, 50, 100, 101)] == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("kind", ["count_min", "moments"])

@@ -1,11 +1,12 @@
 """Sites that do not answer, answer late, twice, or with something else than they should."""
 
 import pytest
-from pure_engine import create, tuples
-from sites import T0, Sites, peers_of, secret
+from sites import T0, Sites, opened, peers_of, secret
 from watched import content, replayed
+from wire_messages import create, tuples
 
-from sde.federation.frames import CONTRIBUTION, REQUEST, Content, seal
+from sde.federation.frames import Content, seal
+from sde.records.sites import Contribution, PeerRequest
 
 TOTAL = {"op": "estimate", "uid": "u", "query": {"type": "total"}, "sites": "*"}
 
@@ -85,7 +86,6 @@ def test_a_crash_while_contributions_wait_loses_nothing(sites, crash):
     again = replayed(sites["a"])
     assert content(again.stores[0]) == content(sites["a"].stores[0])
     again.outbound, again.union = outbound, union
-    again.ingest, again.merge = sites["a"].ingest, sites["a"].merge
     again._offsets = sites["a"]._offsets
     sites.engines["a"] = again
     sites.cut = set()
@@ -104,21 +104,17 @@ def test_the_desk_is_empty_when_all_is_answered(sites):
 
 
 def frames():
-    good = Content({"key": "requests-0-0", "about": [], "tuples": []})
+    good = Content(Contribution(key="requests-0-0"))
+    delete = PeerRequest(key="k", request={"op": "delete"})
+    other = PeerRequest(key="k", request={"op": "import", "uid": "u", "state": ""})
     made = {
-        "forged": seal(CONTRIBUTION, "b", "a", b"guessed", good),
-        "for another site": seal(CONTRIBUTION, "b", "c", secret("a", "b").encode(), good),
-        "unknown": seal(CONTRIBUTION, "mallory", "a", b"x", good),
-        "damaged": seal(CONTRIBUTION, "b", "a", secret("a", "b").encode(), good)[:-5],
+        "forged": seal("b", "a", b"guessed", good),
+        "for another site": seal("b", "c", secret("a", "b").encode(), good),
+        "unknown": seal("mallory", "a", b"x", good),
+        "damaged": seal("b", "a", secret("a", "b").encode(), good)[:-5],
         "cut": b"SDEA",
-        "a request": seal(REQUEST, "b", "a", b"guessed", Content({"request": {"op": "delete"}})),
-        "with another operation": seal(
-            REQUEST,
-            "b",
-            "a",
-            secret("a", "b").encode(),
-            Content({"key": "k", "request": {"op": "import", "uid": "u", "state": ""}}),
-        ),
+        "a request": seal("b", "a", b"guessed", Content(delete)),
+        "with another operation": seal("b", "a", secret("a", "b").encode(), Content(other)),
     }
     return [pytest.param(frame, id=name) for name, frame in made.items()]
 
@@ -148,7 +144,7 @@ def test_the_secrets_are_in_no_reply_and_no_fault(sites):
 def contribution_of(sites, site):
     """The frame a site sent last to site a, opened."""
     frame = [f for n, to, f in sites.frames if (n, to) == (site, "a")][-1]
-    return peers_of("a").unseal(frame)[1]
+    return opened(frame)
 
 
 def damaged():
@@ -191,7 +187,7 @@ def test_a_site_whose_contribution_cannot_be_used_is_left_out_with_the_reason(si
     sites.ask(**TOTAL)
     content = contribution_of(sites, "b")
     damage(content)
-    sites["a"].union.append(peers_of("c").seal(CONTRIBUTION, "a", content))
+    sites["a"].union.append(peers_of("c").seal("a", content))
     (reply,) = sites.settle()["a"] or sites.later("a", 5000)
     assert (reply["value"], reply["complete"]) == (3, False)
     assert reply["missing"].keys() == {"c"}

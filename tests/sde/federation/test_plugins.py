@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+import msgspec
 from plugin_sources import TOTAL, plugin_request, touchy
-from pure_engine import create, tuples
 from sites import SITES, Sites
+from wire_messages import create, tuples
 
-from sde.federation.frames import CONTRIBUTION
 from sde.federation.peers import Peers
+from sde.records.sites import Contribution
 
 DATA = {
     site: tuples("d", [(f"{site}{i}", {"v": i + 10 * n}) for i in range(40)])
@@ -47,16 +48,17 @@ def test_a_site_with_another_source_under_that_name_is_left_out():
 
 def test_no_site_takes_code_from_another(monkeypatch):
     sites = with_plugin()
-    packed = sites["b"].shard(0).registry.shelf.packed("total@1")
-    packed["version"]["source"] = "raise SystemExit('evil')"
-    packed["version"]["sha256"] = "0" * 64
+    version = sites["b"].shard(0).registry.shelf.versions["total@1"].as_json()
+    version |= {"source": "raise SystemExit('evil')", "sha256": "0" * 64}
+    packed = {"version": version, "made": []}
     real, evil = Peers.seal, []
 
-    def seal(self, frame_kind, to, content):
-        if self.site == "b" and frame_kind == CONTRIBUTION:
-            content = replace(content, head={**content.head, "plugin": packed})
+    def seal(self, to, content):
+        if self.site == "b" and isinstance(content.head, Contribution):
+            head = {**msgspec.to_builtins(content.head), "plugin": packed}
+            content = replace(content, head=head)
             evil.append(to)
-        return real(self, frame_kind, to, content)
+        return real(self, to, content)
 
     monkeypatch.setattr(Peers, "seal", seal)
     reply = ask(sites)

@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from pure_engine import PureEngine
 
-from sde.infore import answer_of, native_messages
-from sde.wire import Refusal
+from sde.infore import answer_of, translate
+from sde.testing import LocalEngine
+from sde.wire import Refusal, message_of
 from tests.sde.infore.old_programs import PROGRAMS, request
 from tests.synopses import naive_trajectory
 
@@ -51,7 +51,7 @@ class OldEngine:
     """The stages of ours behind the translation, as a program of INFORE sees them."""
 
     def __init__(self, rows=(), snapshots=None):
-        self._engine = PureEngine(snapshots=snapshots)
+        self._engine = LocalEngine(snapshots=snapshots)
         self._rows = rows
         self._requests = 0
 
@@ -61,8 +61,8 @@ class OldEngine:
         place = f"requests-0-{self._requests}"
         told = {"op": None, "status": "ok"}
         try:
-            for native in native_messages(message, place, self._running):
-                told = self._engine.ask(**native)
+            for record in translate(message, place, self._running):
+                told = self._engine.ask(**message_of(record))
                 if told["status"] == "error":
                     break
         except Refusal as refused:

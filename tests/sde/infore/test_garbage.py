@@ -9,11 +9,10 @@ from sde.infore import (
     answer_of,
     belongs_in_log,
     logging_message,
-    native_messages,
     reply_key,
     translate,
 )
-from sde.wire import Code, Fault, Refusal, decode_request
+from sde.wire import Code, Fault, Refusal, decode_request, message_of
 from tests.sde.infore.old_programs import PROGRAMS
 
 SCALARS = st.one_of(
@@ -80,7 +79,7 @@ def test_any_request_is_translated_or_refused_with_a_reason(message, running):
     for record in found if isinstance(found, list) else []:
         assert record.id.startswith("requests-0-17")
     if isinstance(found, list):
-        again = native_messages(message, "requests-0-17", lambda uid: running)
+        again = [message_of(record) for record in found]
         assert [decode_request(one, "elsewhere") for one in again] == found
 
 

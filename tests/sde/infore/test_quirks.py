@@ -3,7 +3,7 @@
 import pytest
 
 from sde.infore import translate
-from sde.wire import Ask, Create, Delete, ListAll, Refusal, Snapshots
+from sde.wire import Ask, Delete, ListAll, Refusal, Snapshots, creation
 from tests.sde.infore.old_programs import DATASET, PLACE, PROGRAMS, none_runs, request, runs
 
 COUNT_MIN = PROGRAMS[1].definition
@@ -23,7 +23,7 @@ def refused(message, running=none_runs):
 @pytest.mark.parametrize("written", [int, str])
 def test_a_uid_has_up_to_64_bits(uid, written):
     [deleted] = translate(request(2, uid=written(uid)), PLACE, lambda _: COUNT_MIN)
-    assert deleted == Delete(PLACE, str(uid))
+    assert deleted == Delete(id=PLACE, uid=str(uid))
 
 
 @pytest.mark.parametrize("uid", [2**64, "18446744073709551616", "abc", "", 1.5, True, [], {}])
@@ -61,17 +61,17 @@ def test_a_uid_of_another_data_set_is_not_touched(request_id):
 
 @pytest.mark.parametrize("named", ["__any__", None, ""])
 def test_the_synopses_of_all_data_sets_are_listed(named):
-    assert translated(request(1000, dataSetkey=named)) == [ListAll(PLACE, None)]
+    assert translated(request(1000, dataSetkey=named)) == [ListAll(id=PLACE, dataset=None)]
 
 
 def test_all_snapshots_are_listed_without_a_uid():
-    assert translated(request(301, uid=None)) == [Snapshots(PLACE, None)]
+    assert translated(request(301, uid=None)) == [Snapshots(id=PLACE, uid=None)]
 
 
 @pytest.mark.parametrize("hint", [0, 1, 64, None, "4", "many", [], -1])
 def test_the_parallelism_asked_for_changes_nothing(hint):
     message = request(1, param=PROGRAMS[1].add, noOfP=hint)
-    expected = [Create(PLACE, "1110", COUNT_MIN)]
+    expected = [creation(PLACE, "1110", COUNT_MIN)]
     assert translated(message) == expected
     del message["noOfP"]
     assert translated({**message, "unknown": {"field": 1}, "externalUID": "x"}) == expected
@@ -80,10 +80,10 @@ def test_the_parallelism_asked_for_changes_nothing(hint):
 @pytest.mark.parametrize("junk", ["x", [], {}, True, 1.5])
 def test_a_field_that_is_not_needed_is_not_looked_at(junk):
     listing = request(1000, uid=junk, synopsisID=junk, streamID=junk, param=junk)
-    assert translated(listing) == [ListAll(PLACE, DATASET)]
+    assert translated(listing) == [ListAll(id=PLACE, dataset=DATASET)]
     assert translated(request(101, uid=junk, synopsisID=junk, dataSetkey=junk)) == []
     asked = translated(request(3, junk, streamID=junk, param=["EURUSD"]), runs(COUNT_MIN))
-    assert asked == [Ask(PLACE, ("1110",), PROGRAMS[1].query)]
+    assert asked == [Ask(id=PLACE, uid="1110", query=PROGRAMS[1].query)]
 
 
 @pytest.mark.parametrize("param", ["a;b", 5, {"0": "a"}, True])

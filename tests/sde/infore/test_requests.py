@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sde.infore import native_messages, translate
+from sde.infore import translate
 from sde.wire import (
     Ask,
     Delete,
@@ -15,6 +15,7 @@ from sde.wire import (
     Snapshots,
     Watch,
     decode_request,
+    message_of,
 )
 from tests.sde.infore.old_programs import (
     DATASET,
@@ -66,7 +67,7 @@ def test_a_continuous_add_is_a_create_and_a_watch_on_change(number):
     assert create == translated(request(1, number, param=program.add))[0]
     assert isinstance(watch, Watch)
     assert (watch.id, watch.on, watch.every) == (f"{PLACE}+watch", "change", None)
-    assert watch.question == Ask(watch.id, ("1110",), program.continuous)
+    assert watch.question == Ask(id=watch.id, uid="1110", query=program.continuous)
     assert bool(watch.each) == program.of_each
 
 
@@ -146,7 +147,7 @@ def test_the_same_add_again_is_the_same_create_and_no_second_watch(number, reque
 def test_an_add_with_the_parameters_of_an_estimate_is_one(number):
     program = PROGRAMS[number]
     asked = translated(request(1, number, param=program.ask), runs(program.definition))
-    assert asked == [Ask(PLACE, ("1110",), program.query, program.stream)]
+    assert asked == [Ask(id=PLACE, uid="1110", query=program.query, stream=program.stream)]
 
 
 @EVERY_ID
@@ -171,7 +172,7 @@ def test_an_add_that_is_neither_says_what_is_wrong_with_it():
 @EVERY_ID
 def test_an_estimate_becomes_the_question_of_the_kind_that_runs(number):
     program = PROGRAMS[number]
-    expected = [Ask(PLACE, ("1110",), program.query, program.stream)]
+    expected = [Ask(id=PLACE, uid="1110", query=program.query, stream=program.stream)]
     assert translated(request(3, number, param=program.ask), runs(program.definition)) == expected
     unsure = request("3", None, param=program.ask, streamID=None)
     assert translated(unsure, runs(program.definition)) == expected
@@ -228,16 +229,16 @@ def test_quantiles_take_the_smallest_and_the_largest():
 # -- the other operations -------------------------------------------------------------------------
 
 OPERATIONS = [
-    (2, [], [Delete(PLACE, "1110")]),
-    (100, [], [Snapshot(PLACE, "1110")]),
+    (2, [], [Delete(id=PLACE, uid="1110")]),
+    (100, [], [Snapshot(id=PLACE, uid="1110")]),
     (101, ["sts", "access", "secret", "token", "endpoint"], []),
-    (200, [], [Restore(PLACE, "1110")]),
-    (201, [0], [Restore(PLACE, "1110", "1")]),  # the first version is 0 there
-    (201, [" 3"], [Restore(PLACE, "1110", "4")]),
-    (202, [0, 95000], [Restore(PLACE, "1110", "1", "95000")]),
-    (202, ["0", "95000 "], [Restore(PLACE, "1110", "1", "95000")]),
-    (301, [], [Snapshots(PLACE, "1110")]),
-    (1000, [], [ListAll(PLACE, DATASET)]),
+    (200, [], [Restore(id=PLACE, uid="1110")]),
+    (201, [0], [Restore(id=PLACE, uid="1110", version="1")]),  # the first version is 0 there
+    (201, [" 3"], [Restore(id=PLACE, uid="1110", version="4")]),
+    (202, [0, 95000], [Restore(id=PLACE, uid="1110", version="1", as_uid="95000")]),
+    (202, ["0", "95000 "], [Restore(id=PLACE, uid="1110", version="1", as_uid="95000")]),
+    (301, [], [Snapshots(id=PLACE, uid="1110")]),
+    (1000, [], [ListAll(id=PLACE, dataset=DATASET)]),
 ]
 
 
@@ -256,7 +257,7 @@ def test_an_update_starts_anew_only_if_something_is_other(number):
     [create] = translated(request(1, number, param=program.add))
     assert translated(message, runs(create.definition)) == [create]
     other = defined("moments", {}, key="", values=("price",))
-    assert translated(message, runs(other)) == [Delete(f"{PLACE}+delete", "1110"), create]
+    assert translated(message, runs(other)) == [Delete(id=f"{PLACE}+delete", uid="1110"), create]
     assert refused(message).code == "unknown_synopsis"
 
 
@@ -268,13 +269,14 @@ def test_a_join_asks_about_the_synopses_of_several_data_sets(number, question):
     one = PROGRAMS[number].definition
     running = {"1": one, "2": replace(one, dataset="Crypto")}.get
     message = request(6, number, dataSetkey="Forex, Crypto", param=["2", " 1", 2])
-    assert translated(message, running) == [Ask(PLACE, ("1", "2"), {"type": question})]
+    expected = Ask(id=PLACE, several=["1", "2"], query={"type": question})
+    assert translated(message, running) == [expected]
 
 
 def test_a_union_is_of_as_many_as_are_named():
     one = PROGRAMS[7].definition
     message = request(6, 7, param=[3, 1, 2, 3])
-    expected = [Ask(PLACE, ("1", "2", "3"), {"type": "union"})]
+    expected = [Ask(id=PLACE, several=["1", "2", "3"], query={"type": "union"})]
     assert translated(message, lambda uid: one) == expected
 
 
@@ -332,10 +334,9 @@ def test_the_native_messages_decode_to_the_same_records(number):
     others = [(request(i, number, param=param), known) for i, param, _ in OPERATIONS]
     joins = [(request(6, 7, param=[2, 1, 2]), lambda uid: PROGRAMS[7].definition)]
     for message, running in [*adds, *asks, *others, *joins]:
-        found = native_messages(message, PLACE, running)
-        assert [decode_request(one, "elsewhere") for one in found] == translate(
-            message, PLACE, running
-        )
+        found = translate(message, PLACE, running)
+        native = [message_of(record) for record in found]
+        assert [decode_request(one, "elsewhere") for one in native] == found
 
 
 @pytest.mark.parametrize("request_id", [100, 101, 200, 201, 202, 301, 1000])

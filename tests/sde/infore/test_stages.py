@@ -1,10 +1,8 @@
 """The dialect through the three stages: what such a program reads from its topics."""
 
 import pytest
-from pure_engine import PureEngine, messages
 
-from sde.stages.maintain import Maintain
-from sde.stages.merge import Merge
+from sde.testing import LocalEngine
 
 
 def add(request_id=1, uid=1110, **fields):
@@ -31,7 +29,7 @@ def ticks(*stocks):
 
 @pytest.fixture
 def engine():
-    return PureEngine(shards=3)
+    return LocalEngine(shards=3)
 
 
 def test_an_add_is_acknowledged_and_an_estimate_has_the_old_shape(engine):
@@ -100,12 +98,6 @@ def test_a_continuous_maritime_synopsis_tells_the_position_of_each_ship(engine):
     ]
 
 
-def test_what_is_no_estimate_goes_to_the_log_if_there_is_one(engine):
-    arrived = engine.ingest.on_requests(messages([add()], "requests"))
-    partials = [
-        partial
-        for number in range(3)
-        for partial in Maintain(engine.shard(number), 0).on_batch(arrived, [])
-    ]
-    (written,) = Merge("here", has_log=True).on_partials(partials)
-    assert (written.role, written.key) == ("log", "1110")
+def test_what_is_no_estimate_goes_to_the_log_if_there_is_one():
+    (written,) = LocalEngine(has_log=True).written([add()])
+    assert (written.topic, written.key) == ("log", "1110")

@@ -62,8 +62,8 @@ def contains(polygon, x, y):
 
 
 def shown(key, last, *before):
-    told = [dict(zip(("time", "x", "y"), place, strict=True)) for place in (last, *before)]
-    return {"key": key, **told[0], **({"before": told[1]} if before else {})}
+    places = [dict(zip(("time", "x", "y"), place, strict=True)) for place in (last, *before)]
+    return {"key": key, **places[0], **({"before": places[1]} if before else {})}
 
 
 def by_name(answer):
@@ -118,11 +118,11 @@ def test_the_movers_seen_last_stay_and_the_answer_tells_since_when_it_is_complet
         assert len(found) == min(movers, len(known))
         left_out = max((known[key][0][0] for key in known.keys() - found.keys()), default=None)
         assert answer.details == {"complete_after": left_out}
-        for key, told in found.items():
+        for key, mover in found.items():
             last, *before = known[key]
             assert left_out is None or last[0] >= left_out
             before = [place for place in before if left_out is None or place[0] > left_out]
-            assert told == shown(key, last, *before)
+            assert mover == shown(key, last, *before)
 
 
 @pytest.mark.parametrize("movers", [3, 25, 1000])

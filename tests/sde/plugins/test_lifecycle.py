@@ -4,12 +4,13 @@ import base64
 
 import pytest
 from plugin_sources import TOTAL, WAYS, plugin_request, touchy
-from pure_engine import PureEngine, create, tuples
+from wire_messages import create, tuples
 
 from sde.limits import StateLimits
 from sde.plugins.process import PluginProcess
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
+from sde.testing import LocalEngine
 from synopses import CountMin, Items
 
 T0 = 1_700_000_000_000
@@ -22,7 +23,7 @@ SOON = StateLimits(plugin_seconds=3, plugin_bytes=256 << 20)
 
 
 def engine_with(name="total", source=TOTAL, limits=LIMITS, **options):
-    engine = PureEngine(limits=limits, **options)
+    engine = LocalEngine(limits=limits, **options)
     engine.run([plugin_request(name, source)])
     (reply,) = engine.settle()
     assert reply["status"] == "ok", reply
@@ -144,7 +145,7 @@ def test_the_same_source_again_is_the_version_that_is_there():
 
 def test_a_class_that_breaks_a_law_is_refused_with_the_law_and_the_reason():
     wrong = TOTAL.replace("linear = True", "linear = True\n    idempotent = True")
-    engine = PureEngine(limits=LIMITS)
+    engine = LocalEngine(limits=LIMITS)
     engine.run([plugin_request("total", wrong)])
     (reply,) = engine.settle()
     assert reply["code"] == "broken_law"
@@ -161,12 +162,13 @@ def test_a_class_that_breaks_a_law_is_refused_with_the_law_and_the_reason():
         ("def", "SyntaxError"),
         ("while True: pass", "took more than"),
         (TOTAL.replace('kind = "total"', 'kind = "sum"'), "expected 'total'"),
+        ("from synopses import QueryError\nraise QueryError('q', 1, 'two')", "expected two"),
     ],
 )
 def test_source_that_is_no_plug_in_is_refused(source, reason, monkeypatch):
     if "while True" in source:
         monkeypatch.setattr("sde.plugins.process._START_SECONDS", 5.0)
-    engine = PureEngine(limits=LIMITS)
+    engine = LocalEngine(limits=LIMITS)
     engine.run([plugin_request("total", source)])
     (reply,) = engine.settle()
     assert reply["code"] == "broken_law"
@@ -174,7 +176,7 @@ def test_source_that_is_no_plug_in_is_refused(source, reason, monkeypatch):
 
 
 def test_a_built_in_kind_cannot_be_replaced():
-    engine = PureEngine(limits=LIMITS)
+    engine = LocalEngine(limits=LIMITS)
     engine.run([plugin_request("count_min", TOTAL.replace('"total"', '"count_min"'))])
     (reply,) = engine.settle()
     assert "is a kind already" in reply["message"]
@@ -213,7 +215,7 @@ def test_a_replay_restores_states_and_quarantine_without_calling_the_plug_in(way
     calls, real = [], PluginProcess.call
 
     def noted(self, call, *rest, **options):
-        calls.append(call)
+        calls.append(call.name)
         return real(self, call, *rest, **options)
 
     monkeypatch.setattr(PluginProcess, "call", noted)
@@ -221,10 +223,10 @@ def test_a_replay_restores_states_and_quarantine_without_calling_the_plug_in(way
         again = open_shard(number, len(engine.stores), MemoryStore(), LIMITS)
         for entry in entries:
             replay(again, entry)
-        held = engine.shard(number)
-        assert again.registry.shelf.reasons == held.registry.shelf.reasons != {}
+        running = engine.shard(number)
+        assert again.registry.shelf.reasons == running.registry.shelf.reasons != {}
         for uid in ("bad", "good"):
-            one, two = (list(s.kept(s.registry.instance(uid))) for s in (again, held))
+            one, two = (list(s.kept(s.registry.instance(uid))) for s in (again, running))
             assert one == two or uid == "bad"
     assert set(calls) <= {"load", "add"}  # the data before it misbehaved
 

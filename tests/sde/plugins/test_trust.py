@@ -5,9 +5,9 @@ import base64
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from plugin_sources import TOTAL, plugin_request
-from pure_engine import PureEngine
 
 from sde.plugins.trust import OFF, SIGNED, Trust
+from sde.testing import LocalEngine
 from sde.wire.plugins import signed_bytes
 
 AUTHOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -25,7 +25,7 @@ def signed(key, name="total", source=TOTAL):
 
 
 def reply_to(request, trust, monkeypatch=None):
-    engine = PureEngine(trust=trust)
+    engine = LocalEngine(trust=trust)
     engine.run([request])
     (reply,) = engine.settle()
     return reply
@@ -81,13 +81,13 @@ def test_an_engine_may_take_no_plug_ins_at_all():
 def test_every_decision_is_logged(caplog):
     reply_to(signed(AUTHOR), TRUST)
     reply_to(signed(STRANGER), TRUST)
-    said = [record.getMessage() for record in caplog.records]
-    assert any("admitted" in line and public(AUTHOR) in line for line in said)
-    assert any("refused" in line and public(STRANGER) in line for line in said)
+    lines = [record.getMessage() for record in caplog.records]
+    assert any("admitted" in line and public(AUTHOR) in line for line in lines)
+    assert any("refused" in line and public(STRANGER) in line for line in lines)
 
 
 def test_a_forged_word_that_a_plug_in_was_examined_changes_nothing():
-    engine = PureEngine(trust=TRUST)
+    engine = LocalEngine(trust=TRUST)
     engine.run([signed(STRANGER)])
     engine.union = [
         {"op": "admitted", "checkpoint": "-", "request": "p-total", "declaration": {}},
@@ -99,7 +99,7 @@ def test_a_forged_word_that_a_plug_in_was_examined_changes_nothing():
 
 
 def test_what_a_class_declares_is_not_taken_unseen():
-    engine = PureEngine(trust=TRUST)
+    engine = LocalEngine(trust=TRUST)
     engine.run([signed(AUTHOR)])
     engine.union = [
         {"op": "admitted", "checkpoint": "-", "request": "p-total", "declaration": {"reads": 5}}
@@ -109,7 +109,7 @@ def test_what_a_class_declares_is_not_taken_unseen():
 
 
 def test_a_request_cannot_come_in_as_a_question_that_is_asked_again():
-    engine = PureEngine(trust=TRUST)
+    engine = LocalEngine(trust=TRUST)
     arrived = {"place": "requests-0-9", "time": 1, "message": {"op": "delete", "uid": "u"}}
     engine.run(
         [{"id": "c", "op": "create", "uid": "u", "dataset": "d", "kind": "moments", "value": "v"}]

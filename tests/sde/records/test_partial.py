@@ -2,14 +2,20 @@
 
 import pytest
 
-from sde.records.arrived import Arrived
-from sde.records.partial import Partial, bundle, unbundle
+from sde.records.asked import Asked
+from sde.records.partial import Reply, Subject, bundle, unbundle
+from sde.records.position import Position
+from sde.records.result import Part, States
+from sde.wire import Ask
 
 STATE = bytes(range(256)) * 40
 
 
 def partial(n, *parts):
-    return Partial(Arrived(f"r-{n}", 5, {"id": f"q{n}"}), 1, 4, 7, {"tuples": [n]}, list(parts))
+    position = Position("r", 0, n)
+    asked = Asked(position=position, time=5, request=Ask(id=f"q{n}", uid="u"))
+    states = States(tuples=[n], parts=[Part(part) for part in parts])
+    return Reply(subject=Subject.of(position), shard=1, of=4, batch=7, asked=asked, result=states)
 
 
 @pytest.mark.parametrize(

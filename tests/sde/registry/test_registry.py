@@ -1,17 +1,18 @@
 import pytest
 
 from sde.limits import StateLimits
+from sde.records.result import Done
 from sde.registry.registry import Registry
-from sde.wire import Create, Definition, Refusal
+from sde.wire import Definition, Refusal
 
 
 def create(uid, *, reuse=False, kind="count_min", key="k", **fields):
-    return Create(f"r-{uid}", uid, Definition("d", kind, key=key, **fields), reuse)
+    return {"uid": uid, "wanted": Definition("d", kind, key=key, **fields), "reuse": reuse}
 
 
 def refused(registry, request):
     with pytest.raises(Refusal) as caught:
-        registry.create(request, 0)
+        registry.create(**request, since=0)
     return caught.value.fault
 
 
@@ -21,30 +22,30 @@ def registry():
 
 
 def test_parameters_are_filled_in_so_that_equal_definitions_are_equal(registry):
-    one, _ = registry.create(create("a"), 1)
-    two, new = registry.create(create("b", params={"epsilon": 0.01}, reuse=True), 2)
+    one, _ = registry.create(**create("a"), since=1)
+    two, new = registry.create(**create("b", params={"epsilon": 0.01}, reuse=True), since=2)
     assert (two, new) == (one, False)
     assert one.uids == ["a", "b"]
 
 
 def test_without_reuse_an_equal_definition_is_another_synopsis(registry):
-    one, _ = registry.create(create("a"), 1)
-    two, new = registry.create(create("b"), 2)
+    one, _ = registry.create(**create("a"), since=1)
+    two, new = registry.create(**create("b"), since=2)
     assert new
     assert one.number != two.number
 
 
 def test_the_last_uid_frees_what_reuse_shared(registry):
-    registry.create(create("a"), 1)
-    registry.create(create("b", reuse=True), 2)
+    registry.create(**create("a"), since=1)
+    registry.create(**create("b", reuse=True), since=2)
     assert registry.delete("a")[1] is False
     assert registry.delete("b")[1] is True
     assert registry.instances == {}
 
 
 def test_a_uid_is_taken_once_but_the_same_definition_may_come_again(registry):
-    registry.create(create("a"), 1)
-    assert registry.create(create("a"), 2)[1] is False
+    registry.create(**create("a"), since=1)
+    assert registry.create(**create("a"), since=2)[1] is False
     fault = refused(registry, create("a", params={"epsilon": 0.5}))
     assert (fault.code, fault.field) == ("synopsis_exists", "uid")
 
@@ -67,33 +68,33 @@ def test_what_cannot_be_kept_is_refused_by_name(registry, request_, code, field)
 
 def test_the_number_of_synopses_is_limited(registry):
     for n in range(5):
-        registry.create(create(str(n)), 0)
+        registry.create(**create(str(n)), since=0)
     assert refused(registry, create("one more")).code == "limit_exceeded"
 
 
 def test_synopses_of_one_stream_each_share_a_layer_and_twins_do_not(registry):
     layers = [
-        registry.create(create(uid, scope="stream", stream=stream), 0)[0].layer
+        registry.create(**create(uid, scope="stream", stream=stream), since=0)[0].layer
         for uid, stream in (("a", "s1"), ("b", "s2"), ("c", "s1"))
     ]
     assert layers[0] == layers[1] != layers[2]
 
 
 def test_facts_restore_it_and_what_it_decides(registry):
-    registry.create(create("a", scope="stream", stream="s"), 1)
-    registry.create(create("b", scope="stream", stream="s", reuse=True), 2)
-    registry.remember("r-1", {"ok": {"uid": "a"}})
+    registry.create(**create("a", scope="stream", stream="s"), since=1)
+    registry.create(**create("b", scope="stream", stream="s", reuse=True), since=2)
+    registry.remember("r-1", Done(uid="a"))
     again = Registry(StateLimits())
     for fact in registry.facts():
         again.apply(fact)
     assert list(again.facts()) == list(registry.facts())
     assert again.instances == registry.instances
-    assert again.outcome("r-1") == {"ok": {"uid": "a"}}
-    assert again.create(create("c", scope="stream", stream="s"), 3)[0].level == 1
+    assert again.outcome("r-1") == Done(uid="a")
+    assert again.create(**create("c", scope="stream", stream="s"), since=3)[0].level == 1
 
 
 def test_old_outcomes_are_forgotten_first():
     registry = Registry(StateLimits(remembered_requests=2))
     for name in ("r1", "r2", "r3"):
-        registry.remember(name, {"ok": {}})
+        registry.remember(name, Done())
     assert [registry.outcome(n) is not None for n in ("r1", "r2", "r3")] == [False, True, True]

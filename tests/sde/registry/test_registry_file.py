@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from sde.limits import StateLimits
+from sde.records.result import Done
+from sde.records.watching import Watching
 from sde.registry.registry import Registry
 from sde.registry.registry_file import RegistryFile
 from sde.storage.store import MemoryStore
-from sde.wire import Create, Definition, Refusal
+from sde.wire import Definition, Refusal, Watch
 
 LIMITS = StateLimits(remembered_requests=5)
 
@@ -26,8 +28,8 @@ def definition(n, **fields):
 
 
 def watch(name, uid, **fields):
-    message = {"id": name, "op": "watch", "uid": uid, "query": {"key": "a"}, **fields}
-    return {"id": name, "place": "requests-0-1", "since": 1_000, "message": message}
+    request = Watch(id=name, uid=uid, query={"key": "a"}, **fields)
+    return Watching(id=name, since=1_000, request=request)
 
 
 def change_at_random(registry, rng, n):
@@ -35,14 +37,14 @@ def change_at_random(registry, rng, n):
     uid, other = f"u{rng.integers(6)}", f"w{rng.integers(4)}"
     stream = [None, "s", "t"][rng.integers(3)]
     scope = "stream" if stream else ["dataset", "stream"][rng.integers(2)]
-    create = Create(f"r{n}", uid, definition(n, scope=scope, stream=stream), bool(n % 2))
+    wanted = definition(n, scope=scope, stream=stream)
     every = {"every": "1s"} if n % 2 else {"on": "change"}
     moment = int(rng.integers(10_000))
     changes = [
-        lambda: registry.create(create, n),
-        lambda: registry.create(create, n),
+        lambda: registry.create(uid, wanted, n, reuse=bool(n % 2)),
+        lambda: registry.create(uid, wanted, n, reuse=bool(n % 2)),
         lambda: registry.delete(uid),
-        lambda: registry.remember(f"r{n}", {"ok": {"uid": "newline\n\r\u2028", "n": n}}),
+        lambda: registry.remember(f"r{n}", Done(uid="newline\n\r\u2028", value=n)),
         lambda: registry.keep_version(uid, n),
         lambda: registry.tick(n * 400),
         lambda: registry.advance("d", f"clock{n % 2}", moment, {f"p{n % 3}": (moment, n)}),
@@ -109,7 +111,7 @@ def test_a_burst_that_still_counts_is_not_written_anew(monkeypatch):
     _, known = opened(store)
     for n in range(200):
         stream = {"scope": "stream", "stream": f"s{n}"}
-        registry.create(Create(f"r{n}", f"u{n}", definition(n, **stream)), n)
+        registry.create(f"u{n}", definition(n, **stream), n)
         file.write()
     assert known.only_grew
     for n in range(200):
@@ -132,7 +134,7 @@ def test_the_file_stays_small_however_long_it_runs(monkeypatch):
     monkeypatch.setattr("sde.storage.fact_file._SMALLEST", 4_000)
     store = MemoryStore()
     registry, file = opened(store)
-    registry.create(Create("r", "u", definition(0)), 0)
+    registry.create("u", definition(0), 0)
     for n in range(3_000):
         registry.tick(n)
         file.write()
@@ -142,7 +144,7 @@ def test_the_file_stays_small_however_long_it_runs(monkeypatch):
 def test_what_ended_before_is_not_told_by_who_reads_of_it():
     store = MemoryStore()
     writer, file = opened(store)
-    writer.create(Create("r", "u", definition(0)), 0)
+    writer.create("u", definition(0), 0)
     writer.watch(watch("w", "u", every="1s"))
     writer.delete("u")
     assert [one.id for one in writer.watches.ended] == ["w"]
@@ -153,7 +155,7 @@ def test_what_ended_before_is_not_told_by_who_reads_of_it():
 def test_reuse_finds_an_equal_synopsis_after_the_first_of_them_went():
     registry = Registry(LIMITS)
     for uid in ("a", "b"):
-        registry.create(Create(uid, uid, definition(0)), 0)
+        registry.create(uid, definition(0), 0)
     registry.delete("a")
-    instance, new = registry.create(Create("c", "c", definition(0), reuse=True), 0)
+    instance, new = registry.create("c", definition(0), 0, reuse=True)
     assert (new, instance.uids) == (False, ["b", "c"])

@@ -6,9 +6,10 @@ import orjson
 import pytest
 
 from sde.limits import StateLimits
+from sde.records.result import Done
 from sde.registry.definitions import for_stream, record_of, signature_of
 from sde.registry.registry import Registry
-from sde.wire import Create, Definition, Refusal
+from sde.wire import Definition, Refusal
 from sde.wire.windows import Window
 from synopses import CountMin
 
@@ -28,7 +29,7 @@ FULL = Definition(
 
 def named(uid, stream, params=None, **fields):
     definition = Definition("d", "count_min", params or {}, "k", scope="stream", stream=stream)
-    return Create(f"r-{uid}", uid, definition, **fields)
+    return {"uid": uid, "wanted": definition, **fields}
 
 
 @pytest.fixture
@@ -59,20 +60,21 @@ def test_a_burst_of_creates_makes_few_synopses_to_look_at(registry, monkeypatch)
     prepare = CountMin._prepare
     monkeypatch.setattr(CountMin, "_prepare", lambda self: made.append(1) or prepare(self))
     for n in range(100):
-        registry.create(named(f"u{n}", f"s{n}"), n)
+        registry.create(**named(f"u{n}", f"s{n}"), since=n)
     assert len(made) <= 2
 
 
 def test_what_equals_an_accepted_number_may_still_be_refused(registry):
-    registry.create(named("a", "s", {"seed": 1}), 0)
+    registry.create(**named("a", "s", {"seed": 1}), since=0)
     with pytest.raises(Refusal, match="seed=True"):
-        registry.create(named("b", "t", {"seed": True}), 0)
-    assert registry.create(named("c", "t", {"seed": 1.0}), 0)[0].definition.params["seed"] == 1
+        registry.create(**named("b", "t", {"seed": True}), since=0)
+    instance, _ = registry.create(**named("c", "t", {"seed": 1.0}), since=0)
+    assert instance.definition.params["seed"] == 1
 
 
 def test_each_instance_has_the_definition_that_was_asked_for(registry):
     for n in range(3):
-        instance, _ = registry.create(named(f"u{n}", f"s{n}", {"seed": 4}), n)
+        instance, _ = registry.create(**named(f"u{n}", f"s{n}", {"seed": 4}), since=n)
         assert (instance.definition.stream, instance.since) == (f"s{n}", n)
         assert instance.definition == dataclasses.replace(
             registry.instance("u0").definition, stream=f"s{n}"
@@ -80,10 +82,10 @@ def test_each_instance_has_the_definition_that_was_asked_for(registry):
 
 
 def test_a_level_that_is_free_again_is_taken_again_and_reuse_finds_the_oldest(registry):
-    levels = [registry.create(named(uid, "s"), 0)[0].level for uid in "abc"]
+    levels = [registry.create(**named(uid, "s"), since=0)[0].level for uid in "abc"]
     registry.delete("a")
-    assert registry.create(named("d", "s", reuse=True), 0)[0] is registry.instance("b")
-    levels += [registry.create(named(uid, "s"), 0)[0].level for uid in "ef"]
+    assert registry.create(**named("d", "s", reuse=True), since=0)[0] is registry.instance("b")
+    levels += [registry.create(**named(uid, "s"), since=0)[0].level for uid in "ef"]
     assert levels == [0, 1, 2, 0, 3]
 
 
@@ -92,24 +94,24 @@ def test_a_layer_comes_with_its_first_instance_and_goes_with_its_last(registry):
         came, went = registry.take_changes()
         return [i.layer for i in came], [i.layer for i in went]
 
-    layer = registry.create(named("a", "s"), 0)[0].layer
-    registry.create(named("b", "t"), 0)
+    layer = registry.create(**named("a", "s"), since=0)[0].layer
+    registry.create(**named("b", "t"), since=0)
     assert changes() == ([layer], [])
     registry.delete("a")
     assert changes() == ([], [])
     registry.delete("b")
-    registry.create(named("c", "s"), 0)
+    registry.create(**named("c", "s"), since=0)
     assert changes() == ([layer], [layer])
-    registry.create(named("other", "s", {"seed": 1}), 0)
+    registry.create(**named("other", "s", {"seed": 1}), since=0)
     registry.delete("other")
     assert changes() == ([], [])
 
 
 def test_what_is_promised_goes_with_who_was_promised_it(registry):
-    registry.create(named("a", "s"), 0)
+    registry.create(**named("a", "s"), since=0)
     one = registry.promised("d")
-    registry.create(named("b", "t"), 0)
-    registry.create(Create("r", "c", Definition("e", "count_min", key="k")), 0)
+    registry.create(**named("b", "t"), since=0)
+    registry.create("c", Definition("e", "count_min", key="k"), 0)
     assert (one, registry.promised("d"), registry.promised()) == (
         CountMin().memory,
         2 * one,
@@ -124,8 +126,8 @@ def test_what_is_promised_goes_with_who_was_promised_it(registry):
 def test_banks_and_layers_keep_the_names_that_stores_know_them_by(registry):
     window = Window("tumbling", 1000, 1000)
     definition = Definition("d", "moments", {}, "", ("v",), "stream", "s", window)
-    instance, _ = registry.create(Create("r", "a", definition), 0)
-    whole, _ = registry.create(Create("r", "b", Definition("d", "count_min", key="k")), 0)
+    instance, _ = registry.create("a", definition, 0)
+    whole, _ = registry.create("b", Definition("d", "count_min", key="k"), 0)
     assert whole.bank == 'count_min {"decimals":3,"delta":0.01,"epsilon":0.01,"seed":9001}'
     assert whole.layer == "1"
     assert orjson.loads(instance.layer) == [
@@ -161,10 +163,10 @@ def test_facts_of_earlier_versions_are_read(registry):
     old = Registry(StateLimits())
     for line in OLD.replace("\\\n", "").split():
         old.apply(orjson.loads(line))
-    registry.create(named("a", "s"), 5)
+    registry.create(**named("a", "s"), since=5)
     registry.remember("r-a", {"ok": {"uid": "a"}})
-    registry.create(named("b", "t", ttl=894), 6)
-    registry.create(named("c", "t", reuse=True), 6)
-    registry.create(named("d", "t"), 7)
+    registry.create(**named("b", "t", lifetime=894), since=6)
+    registry.create(**named("c", "t", reuse=True), since=6)
+    registry.create(**named("d", "t"), since=7)
     assert list(old.facts()) == list(registry.facts())
-    assert old.outcome("r-a") == {"ok": {"uid": "a"}}
+    assert old.outcome("r-a") == Done(uid="a")

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
-from pure_engine import PureEngine, create
+from msgspec.structs import replace
+from wire_messages import create
 
-from sde.records.arrived import Arrived
-from sde.records.partial import unpack_streams
-from sde.requests.answering import say
+from sde.records.asked import Asked
+from sde.records.position import Position
+from sde.records.streams import unpack_streams
+from sde.requests.answering import answer
 from sde.requests.questions import ask
 from sde.shard.shard import shard_of
+from sde.testing import LocalEngine
 from sde.wire import decode_request
 from synopses import common_window
 from synopses.common_window import is_cut
@@ -39,9 +42,9 @@ def walks(engine, ahead=0, streams=24):
 
 
 def filled(kind, shards=3, ahead=0):
-    engine = PureEngine(shards)
+    engine = LocalEngine(shards)
     engine.run([create("u", kind, key=None, value="v", scope="stream", params=PARAMS)])
-    engine.run(data=walks(PureEngine(3), ahead))
+    engine.run(data=walks(LocalEngine(3), ahead))
     return engine
 
 
@@ -82,12 +85,14 @@ def test_only_what_can_be_asked_again_is_cut(kind):
     shard = filled(kind).shard(1)
     request = decode_request(QUESTION, "r-0")
 
-    def cut(said):
-        _, (part,) = said
-        return is_cut(unpack_streams(part).arrays)
+    asked = Asked(position=Position("r", 0, 0), time=T0, request=request)
 
-    assert cut(say(shard, request, Arrived("r-0", T0, QUESTION)))
-    assert not cut(say(shard, request, Arrived("r-0", T0, QUESTION, at=T0)))  # asked again
+    def cut(states):
+        (part,) = states.parts
+        return is_cut(unpack_streams(part.data).arrays)
+
+    assert cut(answer(shard, request, asked))
+    assert not cut(answer(shard, request, replace(asked, at=T0)))  # asked again
     assert not cut(ask(shard, request, None, True))  # of several sites
     assert not cut(ask(shard, request, None))  # by a watch
 

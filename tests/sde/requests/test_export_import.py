@@ -17,15 +17,16 @@ from exchanging import (
     put,
     rows,
 )
-from pure_engine import PureEngine, create
+from wire_messages import create
 
+from sde.testing import LocalEngine
 from synopses import KINDS
 
 
 @pytest.mark.parametrize(("kind", "scope"), kinds_and_scopes())
 def test_what_is_exported_and_imported_elsewhere_is_exported_the_same(kind, scope):
     engine = filled(make("u", kind, scope))
-    other = PureEngine(shards=2)
+    other = LocalEngine(shards=2)
     other.run([make("u", kind, scope)])
     for one in asked(scope):
         reply = export(engine, "u", **one)
@@ -70,7 +71,7 @@ def test_replacing_one_stream_leaves_the_others():
 def test_data_goes_on_after_an_import():
     engine = filled(make("u", "count_min"))
     state = export(engine, "u")
-    other = PureEngine(shards=2)
+    other = LocalEngine(shards=2)
     other.run([make("u", "count_min")])
     put(other, "u", state["value"], tuples=state["tuples"])
     feed(other, rows(5))

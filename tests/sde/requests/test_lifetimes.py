@@ -1,10 +1,11 @@
 """What outlives its time goes: synopses by ttl, streams when they are idle."""
 
 import pytest
-from pure_engine import PureEngine, create, tuples
+from wire_messages import create, tuples
 
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
+from sde.testing import LocalEngine
 
 T0 = 1_700_000_000_000
 TOTAL = {"type": "total"}
@@ -15,7 +16,7 @@ def rows(*streams, times=1):
 
 
 def started(*requests, shards=3, time=T0):
-    engine = PureEngine(shards=shards)
+    engine = LocalEngine(shards=shards)
     for reply in engine.replies(requests, time=time):
         assert reply["status"] == "ok", reply
     engine.settle()
@@ -133,13 +134,13 @@ def test_a_clock_far_ahead_ends_what_has_a_time_and_nothing_else():
 @pytest.mark.parametrize("field", ["ttl", "idle"])
 @pytest.mark.parametrize("value", ["0s", "-1s", "soon", 5, "99999d", True])
 def test_impossible_lifetimes_are_refused(field, value):
-    (reply,) = PureEngine().replies([create("u", scope="stream", **{field: value})])
+    (reply,) = LocalEngine().replies([create("u", scope="stream", **{field: value})])
     assert (reply["status"], reply["field"]) == ("error", field)
 
 
 @pytest.mark.parametrize("scope", ["dataset", {"stream": "s"}])
 def test_idle_is_refused_where_there_is_one_stream(scope):
-    (reply,) = PureEngine().replies([create("u", scope=scope, idle="10s")])
+    (reply,) = LocalEngine().replies([create("u", scope=scope, idle="10s")])
     assert (reply["status"], reply["field"]) == ("error", "idle")
 
 

@@ -1,10 +1,11 @@
 """Watches on change, on close and with a condition; how they end."""
 
 import pytest
-from pure_engine import PureEngine, create, tuples
 from watched import T0, after, counted, spread, started, told, watch
+from wire_messages import create, tuples
 
 from sde.limits import StateLimits
+from sde.testing import LocalEngine
 
 
 def test_on_change_is_quiet_when_nothing_changes():
@@ -279,7 +280,7 @@ def test_a_synopsis_that_comes_again_has_no_watches():
 
 
 def test_more_watches_than_the_limit_are_refused():
-    engine = PureEngine(limits=StateLimits(max_watches=2))
+    engine = LocalEngine(limits=StateLimits(max_watches=2))
     replies = engine.run([create("u"), *(watch(f"w{n}", every="1s") for n in range(3))])
     assert [replies[f"w{n}"]["status"] for n in range(3)] == ["ok", "ok", "error"]
     assert replies["w2"]["code"] == "limit_exceeded"

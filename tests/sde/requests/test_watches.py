@@ -1,12 +1,14 @@
 """Watches by the clock: answers that come by themselves, numbered and in time."""
 
 import pytest
-from pure_engine import PureEngine, create
 from watched import T0, after, content, counted, replayed, spread, started, told, watch
+from wire_messages import create
+
+from sde.testing import LocalEngine
 
 
 def test_a_watch_is_acknowledged_once_and_without_a_number():
-    engine = PureEngine()
+    engine = LocalEngine()
     replies = engine.replies([create("u"), watch(every="1s")])
     (ack,) = [r for r in replies if r["request"] == "w"]
     assert (ack["op"], ack["status"], "number" in ack) == ("watch", "ok", False)
@@ -107,7 +109,7 @@ def test_a_stream_that_has_not_come_is_silent_until_it_does():
 
 
 def test_a_question_across_streams_is_watched():
-    engine = PureEngine()
+    engine = LocalEngine()
     params = {"interval": 1, "window": 8, "basic_window": 4, "coefficients": 2}
     engine.run([create("u", "dft", key=None, value="v", scope="stream", params=params)])
     engine.run([watch(query={"type": "pairs", "threshold": 0.9}, every="1s")])

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from pure_engine import create, messages, tuples
+from wire_messages import create, tuples
 
 from sde.decoding import Limits
 from sde.limits import StateLimits
@@ -17,6 +17,7 @@ from sde.stages.ingest import Ingest
 from sde.stages.maintain import SHARD_CODE, Maintain
 from sde.storage.arena import ArenaError
 from sde.storage.chunks import dump
+from sde.testing import messages
 
 
 class DictBacking:
@@ -88,8 +89,8 @@ class Worker:
     def content(self):
         keeper = self.keeper()
         with keeper.opened():
-            content = list(dump(keeper._held.arena))
-            keeper._held.arena.finish(keeper._head.token)
+            content = list(dump(keeper._current.arena))
+            keeper._current.arena.finish(keeper._head.token)
         return content
 
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from pure_engine import PureEngine, create, messages
+from wire_messages import create
 
 from sde.decoding import Limits, decode_tuples
 from sde.limits import StateLimits
 from sde.shard.shard import Shard
 from sde.storage.arena import Arena
+from sde.testing import LocalEngine, messages
 from sde.wire import decode_request
 from synopses import KINDS
 
@@ -29,7 +30,7 @@ def rows(streams, times=1, dataset="d", start=0):
 
 
 def engine_with(shards=2, **limits):
-    return PureEngine(shards=shards, limits=StateLimits(**limits))
+    return LocalEngine(shards=shards, limits=StateLimits(**limits))
 
 
 def described(engine, uid="u"):
@@ -233,7 +234,7 @@ def test_bytes_are_what_is_allocated(kind, reach, tmp_path):
         window=WINDOWS.get(reach),
         **fields,
     )
-    shard.create(decode_request(message, "requests-0-0"), T0)
+    shard.create("u", decode_request(message, "requests-0-0").definition, T0)
     streams = 1 if reach == "dataset" else 3000
     for block in decode_tuples(messages(rows(streams), time=T0), 1, Limits()).blocks:
         shard.add(block)
@@ -250,7 +251,8 @@ def test_synopses_for_one_stream_each_share_what_they_take_together(tmp_path):
     shard = Shard(0, 1, Arena(tmp_path), StateLimits())
     for n in range(1200):
         request = create(f"u{n}", "hyperloglog", scope={"stream": f"s{n}"})
-        shard.create(decode_request(request, "requests-0-0"), T0)
+        request = decode_request(request, "requests-0-0")
+        shard.create(request.uid, request.definition, T0)
     for block in decode_tuples(messages(rows(1200), time=T0), 1, Limits()).blocks:
         shard.add(block)
     shard.save()

@@ -19,11 +19,11 @@ from exchanging import (
     make,
     rows,
 )
-from pure_engine import PureEngine
 
-from sde.shard.versions import Library, pack_part, read_part
+from sde.shard.versions import Versions, pack_part, read_part
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
+from sde.testing import LocalEngine
 from sde.wire import Refusal
 
 
@@ -49,7 +49,7 @@ def test_a_snapshot_comes_back_in_an_engine_with_other_shards(kind, scope, shard
     engine = filled(make("u", kind, scope), snapshots=tmp_path)
     assert snapshot(engine)["value"] == "1"
     before = exports(engine, "u", scope)
-    other = PureEngine(shards=shards, snapshots=tmp_path)
+    other = LocalEngine(shards=shards, snapshots=tmp_path)
     reply = restore(other)
     assert (reply["status"], reply["value"], reply["uid"]) == ("ok", "1", "u")
     assert exports(other, "u", scope) == before
@@ -81,7 +81,7 @@ def test_a_windowed_snapshot_comes_back_with_all_its_panes(kind, scope, window, 
     before = closed(engine, "u", scope, window)
     feed(engine, rows(3, start=150))
     told = engine.ask(op="describe", uid="u")["value"]
-    for target in (engine, PureEngine(shards=2, snapshots=tmp_path)):
+    for target in (engine, LocalEngine(shards=2, snapshots=tmp_path)):
         assert restore(target, **{"as": "back"})["status"] == "ok"
         assert closed(target, "back", scope, window) == before
         assert target.ask(op="describe", uid="back")["value"]["window"] == told["window"]
@@ -92,7 +92,7 @@ def test_a_windowed_snapshot_comes_back_with_all_its_panes(kind, scope, window, 
 def test_the_window_that_was_open_is_open_again_elsewhere(scope, window, tmp_path):
     engine = filled(make("u", "count_min", scope, window=WINDOWS[window]), snapshots=tmp_path)
     snapshot(engine)
-    other = PureEngine(shards=2, snapshots=tmp_path)
+    other = LocalEngine(shards=2, snapshots=tmp_path)
     restore(other)
     assert exports(other, "u", scope) == exports(engine, "u", scope)
 
@@ -105,7 +105,7 @@ def test_a_window_by_count_counts_on_after_a_restore(scope, elsewhere, tmp_path)
     engine = filled(make("u", "count_min", scope, window=window), snapshots=tmp_path)
     snapshot(engine)
     feed(engine, rows(9))
-    target = PureEngine(shards=2, snapshots=tmp_path) if elsewhere else engine
+    target = LocalEngine(shards=2, snapshots=tmp_path) if elsewhere else engine
     restore(target)
     for one in (target, twin):
         feed(one, rows(4))
@@ -116,7 +116,7 @@ def test_a_window_by_count_counts_on_after_a_restore(scope, elsewhere, tmp_path)
 def test_a_restored_synopsis_goes_on_as_if_nothing_had_been(kind, tmp_path):
     engine = filled(make("u", kind, "stream"), snapshots=tmp_path)
     snapshot(engine)
-    other = PureEngine(shards=3, snapshots=tmp_path)
+    other = LocalEngine(shards=3, snapshots=tmp_path)
     restore(other)
     other._offsets = dict(engine._offsets)
     for one in (engine, other):
@@ -350,7 +350,6 @@ def test_a_library_writes_the_same_version_twice_without_harm(tmp_path):
     instance = shard.registry.instance("u")
     snap = filled(make("u", "count_min"), shards=1, snapshots=tmp_path)
     snapshot(snap)
-    (about,) = Library(str(tmp_path)).versions("u")
-    size = about.pop("bytes")
-    Library(str(tmp_path)).save(about, 0, 1, shard.kept(instance))
-    assert Library(str(tmp_path)).versions("u") == [{**about, "bytes": size}]
+    (about,) = Versions(str(tmp_path)).versions("u")
+    Versions(str(tmp_path)).save(about, 0, shard.kept(instance))
+    assert Versions(str(tmp_path)).versions("u") == [about]

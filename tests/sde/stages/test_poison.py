@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pure_engine import PureEngine
 
+from sde.testing import LocalEngine
 from synopses import KINDS
 
 NUMBERS = st.one_of(
@@ -37,7 +37,7 @@ def creates(draw):
 @settings(max_examples=300)
 @given(creates(), st.sampled_from(["dataset", "stream", {"stream": "s"}]))
 def test_any_parameters_get_one_reply(created, scope):
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     request = {"op": "create", "uid": "u", "dataset": "d", "key": "k", "value": "v", **created}
     replies = engine.run([{**request, "scope": scope}])
     assert len(replies) == 1
@@ -46,7 +46,7 @@ def test_any_parameters_get_one_reply(created, scope):
 @pytest.mark.parametrize("levels", [33, 300, 900])
 def test_a_request_nested_deeper_than_can_be_written_down_is_refused(levels):
     params = {"epsilon": json.loads("[" * levels + "]" * levels)}
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     reply = engine.ask(op="create", uid="u", dataset="d", kind="count_min", key="k", params=params)
     assert reply["code"] == "bad_json"
     assert "nested" in reply["message"]
@@ -85,7 +85,7 @@ TUPLES = st.lists(
 @given(data=TUPLES, queries=st.lists(st.dictionaries(st.text(max_size=4), ANYTHING), max_size=3))
 def test_any_tuples_and_any_questions_are_survived(kind, data, queries):
     cls = KINDS[kind]
-    engine = PureEngine(shards=2)
+    engine = LocalEngine(shards=2)
     assert engine.run([definition(kind)])["c"]["status"] == "ok"
     with np.errstate(all="ignore"):
         engine.run(data=data)

@@ -6,11 +6,12 @@ from collections import Counter
 import datasketches
 import numpy as np
 import pytest
-from pure_engine import PureEngine, create, tuples
+from wire_messages import create, tuples
 
 from sde.shard.shard import stream_key
 from sde.stages.maintain import replay
 from sde.storage.chunks import dump
+from sde.testing import LocalEngine
 from synopses import KINDS, Items
 
 
@@ -22,7 +23,7 @@ def rows():
 
 
 def test_a_data_set_is_summarised_over_all_shards(rows):
-    engine = PureEngine()
+    engine = LocalEngine()
     replies = engine.run([create("u")], tuples("d", rows))
     assert replies["c-u"]["status"] == "ok"
     exact = Counter(v["k"] for _, v in rows)
@@ -33,7 +34,7 @@ def test_a_data_set_is_summarised_over_all_shards(rows):
 
 
 def test_each_stream_has_its_own(rows):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("u", scope="stream")], tuples("d", rows))
     exact = Counter((s, v["k"]) for s, v in rows)
     for (stream, key), count in exact.most_common(50):
@@ -43,7 +44,7 @@ def test_each_stream_has_its_own(rows):
 
 
 def test_a_named_stream_only_counts_its_own(rows):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create(f"u{i}", scope={"stream": f"s{i}"}) for i in range(40)], tuples("d", rows))
     exact = Counter((s, v["k"]) for s, v in rows)
     for i in range(40):
@@ -52,7 +53,7 @@ def test_a_named_stream_only_counts_its_own(rows):
 
 
 def test_the_union_over_shards_is_not_the_sum():
-    engine = PureEngine(shards=5)
+    engine = LocalEngine(shards=5)
     everywhere = [(f"s{i}", {"k": k}) for i in range(50) for k in range(200)]
     engine.run([create("u", "hyperloglog")], tuples("d", everywhere))
     reply = engine.ask(op="estimate", uid="u")
@@ -61,7 +62,7 @@ def test_the_union_over_shards_is_not_the_sum():
 
 
 def test_requests_see_the_batch_data_as_the_rule_says():
-    engine = PureEngine()
+    engine = LocalEngine()
     data = tuples("d", [("s", {"k": 1})] * 10)
     ask = {"op": "estimate", "query": {"key": 1}}
     replies = engine.run(
@@ -78,7 +79,7 @@ def test_requests_see_the_batch_data_as_the_rule_says():
 
 
 def test_a_repeated_request_changes_nothing_and_gets_the_same_reply():
-    engine = PureEngine()
+    engine = LocalEngine()
     first = engine.run([create("u")])["c-u"]
     engine.run([{"id": "d", "op": "delete", "uid": "u"}])
     again = engine.run([create("u")])["c-u"]
@@ -89,7 +90,7 @@ def test_a_repeated_request_changes_nothing_and_gets_the_same_reply():
 
 
 def test_deleting_frees_the_slots_and_reuse_shares_them(rows):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("u", scope="stream")], tuples("d", rows))
     engine.run([create("v", scope="stream", reuse=True)])
     listed = engine.ask(op="list")["value"]
@@ -106,7 +107,7 @@ def test_deleting_frees_the_slots_and_reuse_shares_them(rows):
 
 
 def test_a_freed_slot_is_empty_for_the_next_one():
-    engine = PureEngine(shards=1)
+    engine = LocalEngine(shards=1)
     engine.run(
         [create("a", scope={"stream": "s"}), create("b", scope={"stream": "t"})],
         tuples("d", [("s", {"k": 1})] * 9),
@@ -118,7 +119,7 @@ def test_a_freed_slot_is_empty_for_the_next_one():
 
 
 def test_questions_about_two_synopses_merge_each_over_the_shards(rows):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("a"), create("b")], tuples("d", rows))
     exact = sum(n * n for n in Counter(v["k"] for _, v in rows).values())
     reply = engine.ask(op="estimate", uids=["a", "b"], query={"type": "inner_product"})
@@ -143,7 +144,7 @@ def test_questions_about_two_synopses_merge_each_over_the_shards(rows):
     ],
 )
 def test_a_bad_request_gets_one_fault_and_the_rest_goes_on(request_, code):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run(
         [create("u"), create("e", scope="stream"), create("h", "hyperloglog")],
         tuples("d", [("s", {"k": 1})]),
@@ -156,13 +157,13 @@ def test_a_bad_request_gets_one_fault_and_the_rest_goes_on(request_, code):
 
 @pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff\xfe", b"null", b'{"op": 3}', b"{}"])
 def test_anything_on_the_request_topic_is_answered(payload):
-    engine = PureEngine()
+    engine = LocalEngine()
     (reply,) = engine.run([payload]).values()
     assert reply["status"] == "error"
 
 
 def test_tuples_without_key_or_value_are_counted_as_skipped():
-    engine = PureEngine()
+    engine = LocalEngine()
     data = tuples("d", [("s", {"k": "a", "v": 2}), ("s", {"v": 1}), ("s", {"k": "a", "v": "x"})])
     engine.run([create("u", value="v")], data)
     described = engine.ask(op="describe", uid="u")["value"]
@@ -171,11 +172,11 @@ def test_tuples_without_key_or_value_are_counted_as_skipped():
 
 
 def test_the_log_restores_the_shards_byte_for_byte(rows):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("u", scope="stream"), create("h", "hyperloglog")], tuples("d", rows[:1000]))
     engine.run([{"id": "q", "op": "list"}, create("late")], tuples("d", rows[1000:2000]))
     engine.run([{"id": "x", "op": "delete", "uid": "h"}], tuples("d", rows[2000:]))
-    twin = PureEngine()
+    twin = LocalEngine()
     for number in range(3):
         for entry in engine.entries[number]:
             replay(twin.shard(number), entry)
@@ -186,7 +187,7 @@ def test_the_log_restores_the_shards_byte_for_byte(rows):
 def test_partitions_and_batch_cuts_do_not_show_in_the_state(rows, kind):
     states = []
     for partitions, size in ((1, 3000), (2, 700), (5, 111)):
-        engine = PureEngine()
+        engine = LocalEngine()
         engine.run([create("u", kind, scope="stream"), create("w", kind)])
         for start in range(0, len(rows), size):
             batch = rows[start : start + size]
@@ -209,7 +210,7 @@ def test_partitions_and_batch_cuts_do_not_show_in_the_state(rows, kind):
 def test_streams_beyond_the_limit_are_shed_and_counted(rows):
     from sde.limits import StateLimits
 
-    engine = PureEngine(shards=1, limits=StateLimits(max_streams=10))
+    engine = LocalEngine(shards=1, limits=StateLimits(max_streams=10))
     engine.run([create("u", scope="stream")], tuples("d", rows))
     described = engine.ask(op="describe", uid="u")["value"]
     assert described["streams"] == 10
@@ -218,7 +219,7 @@ def test_streams_beyond_the_limit_are_shed_and_counted(rows):
 
 @pytest.mark.parametrize("kind", ["count_min", "hyperloglog", "bloom"])
 def test_export_gives_the_bytes_of_the_synopsis_of_all_tuples(rows, kind):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("u", kind), create("s", kind, scope="stream")], tuples("d", rows))
     for uid, stream in (("u", None), ("s", "s7")):
         named = {} if stream is None else {"stream": stream}
@@ -229,7 +230,7 @@ def test_export_gives_the_bytes_of_the_synopsis_of_all_tuples(rows, kind):
 
 
 def test_export_to_datasketches_is_refused_where_it_has_no_such_sketch():
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("h", "hyperloglog"), create("b", "bloom")], tuples("d", [("s", {"k": 1})]))
     state = base64.b64decode(engine.ask(op="export", uid="h", format="datasketches")["value"])
     assert round(datasketches.hll_sketch.deserialize(state).get_estimate()) == 1
@@ -237,7 +238,7 @@ def test_export_to_datasketches_is_refused_where_it_has_no_such_sketch():
 
 
 def test_a_defect_in_a_kind_is_a_fault_and_the_others_go_on(monkeypatch, caplog):
-    engine = PureEngine()
+    engine = LocalEngine()
     engine.run([create("u"), create("h", "hyperloglog")], tuples("d", [("s", {"k": 1})]))
     monkeypatch.setattr(KINDS["hyperloglog"], "cardinality", lambda self: 1 // 0)
     replies = engine.run(
@@ -252,6 +253,6 @@ def test_a_defect_in_a_kind_is_a_fault_and_the_others_go_on(monkeypatch, caplog)
 
 
 def test_replies_come_in_the_order_of_the_requests():
-    engine = PureEngine()
+    engine = LocalEngine()
     asked = [f"q{i}" for i in range(25)]
     assert list(engine.run([{"id": name, "op": "list"} for name in asked])) == asked

@@ -95,12 +95,12 @@ def test_damaged_bytes_are_refused(data, compress):
 def test_only_what_was_selected_is_kept():
     part = block().select(Needs(frozenset({"price", "nothing"})))
     after = Block.from_bytes(part.to_bytes())
-    for kept in (part, after):
-        assert len(kept) == 6
-        assert list(kept.fields) == ["price"]
-        assert len(kept.times) == len(kept.offsets) == len(kept.ids()) == 0
-        assert kept.lines is None
-        assert kept.numbers("price").tolist() == block().numbers("price").tolist()
+    for selected in (part, after):
+        assert len(selected) == 6
+        assert list(selected.fields) == ["price"]
+        assert len(selected.times) == len(selected.offsets) == len(selected.ids()) == 0
+        assert selected.lines is None
+        assert selected.numbers("price").tolist() == block().numbers("price").tolist()
 
 
 def test_keys_are_the_hashes_of_texts_and_say_which_rows_have_them():

@@ -6,17 +6,20 @@ import naive_decoding as naive
 import numpy as np
 import pyarrow as pa
 import pytest
-from pure_engine import PureEngine, create, tuples
+from wire_messages import create, tuples
 
 from sde.decoding import Limits, decode_tuples
+from sde.testing import LocalEngine
 from sde.tuples.block import Block, completed
-from sde.tuples.needs import Needs, Wanted
+from sde.tuples.needs import Needs, NeedsByDataset
 
 WANTED = [
-    Wanted({}),
-    Wanted({"Forex": Needs(frozenset({"price"}))}),
-    Wanted({"Forex": Needs(frozenset({"trader", "time", "nobody has it"}), times=True)}),
-    Wanted({"Forex": Needs(ids=True), "Weather": Needs(frozenset({"trader", "é"}), True, True)}),
+    NeedsByDataset({}),
+    NeedsByDataset({"Forex": Needs(frozenset({"price"}))}),
+    NeedsByDataset({"Forex": Needs(frozenset({"trader", "time", "nobody has it"}), times=True)}),
+    NeedsByDataset(
+        {"Forex": Needs(ids=True), "Weather": Needs(frozenset({"trader", "é"}), True, True)}
+    ),
 ]
 
 
@@ -55,7 +58,7 @@ def frames():
     return found
 
 
-def told(blocks):
+def content(blocks):
     """Everything blocks say, by place."""
     return sorted((b.order, b.dataset, b.shard, b.to_bytes()) for b in blocks)
 
@@ -64,15 +67,15 @@ def told(blocks):
 @pytest.mark.parametrize("payloads", [rows(), frames()], ids=["text", "frames"])
 def test_what_is_kept_is_what_would_be_selected_of_everything(payloads, wanted):
     messages = naive.messages(payloads)
-    whole, kept = (decode_tuples(messages, 3, Limits(), each) for each in (None, wanted))
-    assert kept.letters == whole.letters
+    whole, needed = (decode_tuples(messages, 3, Limits(), each) for each in (None, wanted))
+    assert needed.letters == whole.letters
     selected = [block.select(wanted.of(block.dataset)) for block in whole.blocks]
     # Frames that differ only in what was left out may share a block.
     if payloads == rows():
-        assert told(kept.blocks) == told(selected)
+        assert content(needed.blocks) == content(selected)
     for name in ("price", "trader", "é"):
-        assert texts_of(kept.blocks, name) == texts_of(selected, name)
-    assert not any(block.lacks(wanted.of(block.dataset)) for block in kept.blocks)
+        assert texts_of(needed.blocks, name) == texts_of(selected, name)
+    assert not any(block.lacks(wanted.of(block.dataset)) for block in needed.blocks)
 
 
 def texts_of(blocks, name):
@@ -86,9 +89,9 @@ def texts_of(blocks, name):
 
 
 def test_more_names_than_the_scanner_tells_apart_are_all_kept():
-    wanted = Wanted({"Forex": Needs(frozenset(f"f{i}" for i in range(20)))})
-    kept = decode_tuples(naive.messages(rows()), 3, Limits(max_fields=10), wanted)
-    assert {block.kept for block in kept.blocks} == {None}
+    wanted = NeedsByDataset({"Forex": Needs(frozenset(f"f{i}" for i in range(20)))})
+    needed = decode_tuples(naive.messages(rows()), 3, Limits(max_fields=10), wanted)
+    assert {block.kept for block in needed.blocks} == {None}
 
 
 def test_blocks_that_lack_something_are_read_again_with_all_that_came_beside_them():
@@ -100,17 +103,17 @@ def test_blocks_that_lack_something_are_read_again_with_all_that_came_beside_the
         return decode_tuples(messages, 1, Limits()).blocks
 
     price = Needs(frozenset({"price"}))
-    few = decode_tuples(messages, 1, Limits(), Wanted({"Forex": price})).blocks
+    few = decode_tuples(messages, 1, Limits(), NeedsByDataset({"Forex": price})).blocks
     few = [Block(**{**b.__dict__, "read_again": again, "_cache": {}}) for b in few]
-    assert told(completed(few, Wanted({"Forex": price}))) == told(few)
+    assert content(completed(few, NeedsByDataset({"Forex": price}))) == content(few)
     assert not calls
-    more = completed(few, Wanted({"Forex": Needs(frozenset({"price", "trader"}))}))
-    assert told(more) == told(again())
+    more = completed(few, NeedsByDataset({"Forex": Needs(frozenset({"price", "trader"}))}))
+    assert content(more) == content(again())
     assert len(calls) == 2  # once for both data sets, and once here
 
 
 def test_a_synopsis_created_with_the_data_sees_fields_that_nobody_read_before():
-    engine = PureEngine()
+    engine = LocalEngine()
     data = tuples("d", [(f"s{i % 4}", {"k": i % 3, "v": i}) for i in range(30)])
     engine.run([create("u")], data)
     assert engine.wanted.of("d") == Needs(frozenset({"k"}))
@@ -131,7 +134,7 @@ def test_a_log_written_before_there_was_anything_to_leave_out_is_read():
 
 def test_needs_survive_their_bytes_and_damage_is_told():
     for wanted in WANTED:
-        assert Wanted.from_bytes(wanted.to_bytes()).to_bytes() == wanted.to_bytes()
+        assert NeedsByDataset.from_bytes(wanted.to_bytes()).to_bytes() == wanted.to_bytes()
     for bad in (b"", b"[]", b'{"a": 1}', b'{"a": {"fields": 3}}'):
         with pytest.raises(ValueError, match="not the needs"):
-            Wanted.from_bytes(bad)
+            NeedsByDataset.from_bytes(bad)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+import weakref
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,20 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from service.broker import embedded as broker_module
 from service.broker.embedded import EmbeddedBroker
+from service.kafka import logs
 from service.kafka.topics import TopicSpec, ensure_topics
 from service.startup_errors import BrokerError, JavaError, TopicError
 
 pytestmark = pytest.mark.integration
 
 PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def own_broker(tmp_path_factory):
+    """To restart, and to stop if it runs again when the test ends: a start takes seconds."""
+    with EmbeddedBroker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
 
 
 def address(broker: EmbeddedBroker) -> dict[str, str]:
@@ -115,6 +124,17 @@ def test_data_and_address_are_kept_over_a_restart(own_broker):
     assert read(own_broker, "kept", 2) == [b"one", b"two"]
 
 
+def test_a_broker_that_stops_leaves_no_client_that_looks_for_it(own_broker):
+    known = logs.admin(address(own_broker))
+    assert known.list_topics(timeout=PATIENCE).brokers
+    client = weakref.ref(known)
+    del known
+
+    own_broker.restart()
+
+    assert client() is None
+
+
 def test_data_is_kept_when_the_broker_itself_is_killed(tmp_path):
     killed = EmbeddedBroker(tmp_path)
     killed.start()
@@ -137,10 +157,10 @@ def test_a_broker_moves_when_its_port_was_taken_meanwhile(own_broker):
     ensure_topics(address(own_broker), [TopicSpec("moved")])
 
 
-def test_one_folder_has_one_broker(own_broker, tmp_path):
+def test_one_folder_has_one_broker(own_broker):
     expected = f"is in use by the broker of process {os.getpid()}"
     with pytest.raises(BrokerError, match=expected):
-        EmbeddedBroker(tmp_path / "broker").start()
+        EmbeddedBroker(own_broker.log_file.parent).start()
 
 
 def test_the_broker_dies_with_a_killed_service_and_frees_its_folder(tmp_path):

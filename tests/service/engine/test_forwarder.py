@@ -5,7 +5,8 @@ import time
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from sde.federation.frames import CONTRIBUTION, REQUEST, Content, seal
+from sde.federation.frames import Content, seal
+from sde.records.sites import Contribution, PeerRequest
 from service.engine.forwarder import Forwarder
 from service.kafka.topics import TopicSpec, ensure_topics
 from service.peer_settings import Peer
@@ -16,8 +17,8 @@ pytestmark = pytest.mark.integration
 SECRET = "sixteen letters!"
 
 
-def frame(magic, key):
-    return seal(magic, "a", "b", SECRET.encode(), Content({"key": key}))
+def frame(kind, key):
+    return seal("a", "b", SECRET.encode(), Content(kind(key=key)))
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def forward(settings, until, name="line"):
 
 
 def test_requests_and_contributions_go_to_their_topics_while_another_peer_is_down(settings):
-    asked, given = frame(REQUEST, "q"), frame(CONTRIBUTION, "c")
+    asked, given = frame(PeerRequest, "q"), frame(Contribution, "c")
     write(settings, ("down", asked), ("b", asked), ("b", given), ("b", b"{}"), ("down", given))
     peer = settings.peers["b"]
 
@@ -77,7 +78,7 @@ def test_requests_and_contributions_go_to_their_topics_while_another_peer_is_dow
 
 def test_a_forwarder_that_starts_again_goes_on_where_it_was(settings):
     union = settings.peers["b"].union
-    first, second = frame(CONTRIBUTION, "1"), frame(CONTRIBUTION, "2")
+    first, second = frame(Contribution, "1"), frame(Contribution, "2")
     write(settings, ("b", first))
 
     def moved_on():

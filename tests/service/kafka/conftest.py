@@ -11,7 +11,6 @@ from confluent_kafka.admin import AdminClient
 
 from sde.decoding import Messages
 from service.broker.embedded import EmbeddedBroker
-from service.kafka import logs
 from service.kafka.fetch import close_idle
 from service.kafka.topics import TopicSpec, ensure_topics
 
@@ -26,13 +25,6 @@ Gather = Callable[[Iterable[Messages]], list[tuple[int, int, bytes]]]
 def settings(broker: EmbeddedBroker) -> Iterator[dict[str, str]]:
     yield {"bootstrap.servers": broker.bootstrap_servers}
     close_idle()  # before the broker goes, else they complain
-
-
-@pytest.fixture(autouse=True)
-def _forget_admins() -> Iterator[None]:
-    """An admin client of a broker that is gone goes on looking for it."""
-    yield
-    logs._admins.clear()
 
 
 @pytest.fixture

@@ -16,11 +16,12 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
 from service.kafka.sink import KafkaSink, KafkaWriter, SinkOptions
 from service.kafka.source import KafkaReader, ReaderOptions
+from service.settings import Settings
+from service.spark.session import start_spark
 
 SCHEMA = "topic string, key string, value binary"
 
@@ -72,13 +73,7 @@ class CrashingWriter(KafkaWriter):
 
 
 def main(reader: str, sink: str, checkpoint: str, stop_file: str, crash_file: str) -> None:
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = start_spark(Settings(data_dir=Path(checkpoint).parent, cores=2))
     spark.dataSource.register(EchoSource)
     spark.dataSource.register(CrashingSink)
     query = (

@@ -3,7 +3,7 @@ import pickle
 import pytest
 
 from service.kafka.errors import LogTooShort, OffsetsLost
-from service.kafka.retention import Lost, checked_on_lost, lost_part
+from service.kafka.retention import LostRange, checked_on_lost, lost_part
 
 
 @pytest.mark.parametrize("error", [OffsetsLost("t", 1, 5, 20), LogTooShort("t", 1, 20, 5)])
@@ -18,9 +18,9 @@ def test_lost_offsets_stop_or_are_passed_over_and_counted():
     with pytest.raises(OffsetsLost):
         lost_part("t", 0, 5, 30, 20, "stop")
     lost = lost_part("t", 0, 5, 30, 20, "continue")
-    assert lost == Lost("t", 0, 5, 20)
+    assert lost == LostRange("t", 0, 5, 20)
     assert lost.count == 15
-    assert lost_part("t", 0, 5, 30, 99, "continue") == Lost("t", 0, 5, 30)
+    assert lost_part("t", 0, 5, 30, 99, "continue") == LostRange("t", 0, 5, 30)
     assert lost_part("t", 0, 5, 30, 5, "stop") is None
 
 

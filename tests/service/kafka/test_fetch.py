@@ -12,13 +12,13 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from service.kafka import record_batches as kernel
-from service.kafka.bulk import BulkConsumer
+from service.kafka.bulk_consumer import BulkConsumer
 from service.kafka.chunk import Chunk
 from service.kafka.cursor import Cursor
-from service.kafka.direct import DirectConsumer
+from service.kafka.direct_consumer import DirectConsumer
 from service.kafka.fetch import best_way, fetch
 from service.kafka.logs import LogEnds
-from service.kafka.plain import PlainConsumer
+from service.kafka.plain_consumer import PlainConsumer
 
 pytestmark = pytest.mark.integration
 WAYS = (DirectConsumer, BulkConsumer, PlainConsumer)

@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Producer
 
 from service.kafka import librdkafka
-from service.kafka.bulk import BulkConsumer
+from service.kafka.bulk_consumer import BulkConsumer
 from service.kafka.errors import BrokerSilent, LogTooShort, OffsetsLost
 from service.kafka.fetch import best_way, fetch
-from service.kafka.plain import PlainConsumer
+from service.kafka.plain_consumer import PlainConsumer
 from service.kafka.topics import TopicSpec, ensure_topics
 
 WAYS = pytest.mark.parametrize("way", [BulkConsumer, PlainConsumer])

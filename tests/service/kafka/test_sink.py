@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -102,7 +103,10 @@ def test_a_batch_without_rows_writes_no_marker(options, settings):
 @pytest.mark.integration
 def test_a_fenced_producer_comes_back_and_sees_what_the_other_wrote(options, make_topic, committed):
     topic = make_topic()
-    first, second = writer_of(options), writer_of(options)
+    # confluent-kafka never frees the exception of a fenced producer, nor what its frames hold: the
+    # producers outlive their broker, and would complain about that.
+    quiet = replace(options, kafka={**options.kafka, "log_level": 0})
+    first, second = writer_of(quiet), writer_of(quiet)
     assert first.write(0, [Row(topic, "k", b"0")], KafkaSink.too_large)
     assert second.write(1, [Row(topic, "k", b"1")], KafkaSink.too_large)
     assert not first.write(1, [Row(topic, "k", b"1 again")], KafkaSink.too_large)

@@ -7,17 +7,16 @@ import pytest
 from confluent_kafka import Producer
 
 from sde.decoding import Limits, decode_tuples
-from sde.limits import StateLimits
-from sde.plugins.trust import Trust
-from sde.tuples.needs import Needs, Wanted
+from sde.stages.wiring import Wiring
+from sde.tuples.needs import Needs, NeedsByDataset
 from service.kafka.fetch import close_idle, fetch
 from service.kafka.source import KafkaRange, ReaderOptions
 from service.kafka.topics import TopicSpec, ensure_topics
 from service.stages.exchange import Exchange
 from service.stages.ingest import TupleReader
-from service.stages.rows import FILED, Routed
+from service.stages.needs_file import NeedsFile
+from service.stages.rows import FILED, ShardRow
 from service.stages.shard_batch import ShardSettings, _blocks
-from service.stages.wanted_file import WantedFile
 
 SHARDS = 3
 
@@ -50,15 +49,15 @@ def test_what_earlier_batches_left_is_swept(tmp_path):
 
 
 def test_a_hint_that_is_missing_or_damaged_is_no_hint(tmp_path):
-    file = WantedFile(tmp_path / "arena")
+    file = NeedsFile(tmp_path / "arena")
     assert file.read() is None
-    wanted = Wanted({"d": Needs(frozenset({"k"}))})
+    wanted = NeedsByDataset({"d": Needs(frozenset({"k"}))})
     file.write(wanted)
     assert file.read().of("d") == wanted.of("d")
-    before = (tmp_path / "arena" / "wanted.json").stat().st_ino
+    before = (tmp_path / "arena" / "needs.json").stat().st_ino
     file.write(wanted)
-    assert (tmp_path / "arena" / "wanted.json").stat().st_ino == before
-    (tmp_path / "arena" / "wanted.json").write_bytes(b"{")
+    assert (tmp_path / "arena" / "needs.json").stat().st_ino == before
+    (tmp_path / "arena" / "needs.json").write_bytes(b"{")
     assert file.read() is None
 
 
@@ -74,21 +73,16 @@ def test_blocks_are_read_again_from_kafka_when_files_or_fields_are_missing(broke
     assert producer.flush(30) == 0
     given = {
         "reader": ReaderOptions(kafka, [topic]).to_json(),
+        "wiring": Wiring(SHARDS).to_json(),
         "shards": str(SHARDS),
         "union": "union",
-        "snapshots": str(tmp_path / "snapshots"),
-        "checkpoint": "-",
-        "site": "main",
-        "secrets": "{}",
         "arena": str(tmp_path),
         "exchange": str(tmp_path / "exchange") if way == "files" else "",
     }
-    settings = ShardSettings(
-        tmp_path, SHARDS, 1, 1.0, StateLimits(), "", "-", Trust(), tuples=given
-    )
-    WantedFile(tmp_path).write(Wanted({"d": Needs(frozenset({"k"}))}))
+    settings = ShardSettings(Wiring(SHARDS), tmp_path, 1, 1.0, tuples=given)
+    NeedsFile(tmp_path).write(NeedsByDataset({"d": Needs(frozenset({"k"}))}))
     batches = TupleReader.with_options(given).read(KafkaRange(topic, 0, 0, 50, None))
-    rows = [Routed(**row) for batch in batches for row in batch.to_pylist()]
+    rows = [ShardRow(**row) for batch in batches for row in batch.to_pylist()]
     assert sum(len(row.body) for row in rows) < 3000 if way == "files" else True
     fetched = fetch(kafka, topic, 0, 0, 50)
     decoded = [decode_tuples(messages, SHARDS, Limits()) for messages in fetched]

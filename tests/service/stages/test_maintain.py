@@ -2,17 +2,18 @@
 
 import json
 
-import orjson
 import pandas as pd
 import pytest
-from pure_engine import create, messages, tuples
 from pyspark.sql.streaming import TwsTester
+from wire_messages import create, tuples
 
 from sde.decoding import Limits
-from sde.limits import StateLimits
-from sde.plugins.trust import Trust
+from sde.records.arrived import pack_arrived
 from sde.records.partial import unbundle
+from sde.records.result import Done
 from sde.stages.ingest import Ingest
+from sde.stages.wiring import Wiring
+from sde.testing import messages
 from sde.wire.framing import pack
 from service.stages.maintain import MaintainProcessor
 from service.stages.rows import BLOCKS, LETTERS, PARTIALS, REQUESTS, spread_keys
@@ -26,14 +27,10 @@ COLUMNS = ["shard_key", "what", "topic", "partition", "offset", "end", "body"]
 @pytest.fixture
 def tester(tmp_path):
     settings = ShardSettings(
+        wiring=Wiring(SHARDS, snapshots=str(tmp_path / "snapshots")),
         arena=tmp_path,
-        shards=SHARDS,
         buckets=2,
         compact_factor=1.0,
-        limits=StateLimits(),
-        snapshots=str(tmp_path / "snapshots"),
-        checkpoint="-",
-        trust=Trust(),
         tuples={},
     )
     return TwsTester(MaintainProcessor(settings))
@@ -41,7 +38,7 @@ def tester(tmp_path):
 
 def requests_row(requests, offset=0):
     arrived = INGEST.on_requests(messages(requests, "requests", offset=offset))
-    body = pack([orjson.dumps(one.as_json()) for one in arrived])
+    body = pack_arrived(arrived)
     return (spread_keys(SHARDS)[0], REQUESTS, "requests", 0, offset, offset + len(requests), body)
 
 
@@ -63,14 +60,14 @@ def test_state_and_answers_survive_between_batches(tester):
     run(tester, *block_rows(tuples("d", [("s", {"k": 7})] * 3)))
     ask = {"id": "q", "op": "estimate", "uid": "u", "stream": "s", "query": {"key": 7}}
     _, partials = run(tester, requests_row([ask], offset=1))
-    assert [p.head["estimate"]["value"] for p in partials] == [3.0]
+    assert [p.result.estimate.value for p in partials] == [3.0]
 
 
 def test_requests_apply_in_the_order_of_their_topic_however_rows_come(tester):
     late = requests_row([{"id": "x", "op": "delete", "uid": "u"}], offset=5)
     early = requests_row([create("u")], offset=2)
     _, partials = run(tester, late, early)
-    assert {p.arrived.message["op"]: "ok" in p.head for p in partials} == {
+    assert {p.asked.request.op: isinstance(p.result, Done) for p in partials} == {
         "create": True,
         "delete": True,
     }

@@ -1,0 +1,139 @@
+"""What a client asks an engine about the content of synopses: once, or again and again."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clients.answers import Answer
+from clients.connection import Connection
+from clients.fields import question_fields
+from clients.handle import Each, Occasion, Sites, Uid
+from clients.pending import Pending
+from clients.times import Duration, Moment, duration
+from clients.waiting import waiting
+from clients.watch import Watch
+from sde import wire
+
+
+class QuestionRequests:
+    """The part of `Client` that asks."""
+
+    _connection: Connection
+
+    def submit_estimate(
+        self,
+        synopses: Uid | Sequence[Uid],
+        question: str | None = None,
+        /,
+        *,
+        query: Mapping[str, Any] | None = None,
+        stream: str | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        **arguments: Any,
+    ) -> Pending[Answer]:
+        """Ask one synopsis, or several: `estimate(["a", "b"], "inner_product")`.
+
+        Without `question` the kind's first question is meant. `arguments` are those of the
+        question; `query` takes the ones whose names are taken here: `query={"stream": "s"}`.
+
+        Of a windowed synopsis the open window answers, with `end` the one that closed there, with
+        `span` all that is kept from one time to another. Times are milliseconds, ISO 8601 or
+        datetimes with a time zone.
+
+        With `sites` (names, or "*" for all) the answer is about the tuples of all of them. Sites
+        that do not answer before the `deadline` ("5s") are in `missing`.
+
+        `estimate` waits for the answer; `submit_estimate` does not.
+        """
+        fields = question_fields(
+            synopses,
+            question,
+            arguments,
+            query=query,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+        )
+        return self._connection.submit(wire.Ask(**fields), Answer.of)
+
+    estimate = waiting(submit_estimate)
+
+    def submit_watch(
+        self,
+        synopses: Uid | Sequence[Uid],
+        question: str | None = None,
+        /,
+        *,
+        every: Duration | None = None,
+        on: Occasion | None = None,
+        threshold: float | str | None = None,
+        when: str | None = None,
+        each: Each | None = None,
+        drift: float | None = None,
+        timeout: float | None = None,
+        query: Mapping[str, Any] | None = None,
+        stream: str | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
+        sites: Sites | None = None,
+        deadline: Duration | None = None,
+        **arguments: Any,
+    ) -> Pending[Watch]:
+        """Ask again and again: `with sde.watch("trades", key="ann", every="1s") as answers: ...`.
+
+        An answer comes `every` so often, or `on` "close" (of a window) or "change", then only
+        when the value differs by the `threshold` (5 or "5%") from the last one. With `when`
+        (">= 1000") answers come only when that becomes true or false. With `each` ("key" or
+        "stream") every key, or stream, that had tuples is answered for: `answer.key`. What is
+        asked is said as with `estimate`; an argument of the question called `threshold` goes into
+        `query={"threshold": 0.9}`.
+
+        Over `sites` it answers `every` so often. With `drift` a site is silent while it cannot
+        have moved the value by more than that.
+
+        Iterating waits for an answer for ever, or `timeout` seconds. `watch` waits until the
+        engine has begun the watch, `submit_watch` does not. Should that time out the watch may
+        run all the same: the error's `request_id` is its id.
+        """
+        fields = question_fields(
+            synopses,
+            question,
+            arguments,
+            query=query,
+            stream=stream,
+            end=end,
+            span=span,
+            sites=sites,
+            deadline=deadline,
+        )
+        watch_id = uuid.uuid4().hex
+        request = wire.Watch(
+            id=watch_id,
+            every=duration(every),
+            on=on,
+            threshold=threshold,
+            when=when,
+            each=each,
+            drift=drift,
+            **fields,
+        )
+        watch = self.watching(watch_id, timeout=timeout)  # before an answer can come
+        return self._connection.submit(request, lambda reply: watch)
+
+    watch = waiting(submit_watch)
+
+    def watching(self, watch_id: str, /, *, timeout: float | None = None) -> Watch:
+        """A watch that runs already, with its answers from now on; nothing is asked."""
+        feed = self._connection.follow(watch_id)
+        return Watch(watch_id, feed, timeout, self.unwatch, self._connection.trouble)
+
+    def unwatch(self, watch_id: str, /) -> None:
+        """End a watch, whoever began it."""
+        self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None).result()

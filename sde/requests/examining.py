@@ -1,0 +1,38 @@
+"""Whether a plug-in may be used: examined once for all shards, and written to a log."""
+
+from __future__ import annotations
+
+import logging
+
+from sde.limits import StateLimits
+from sde.plugins.declaration import Declaration
+from sde.plugins.examination import NotPassed, examine
+from sde.plugins.trust import Trust
+from sde.records.loop import Admit, Admitted
+from sde.wire import Code, Plugin, Refusal
+
+log = logging.getLogger(__name__)
+
+
+def admit(message: Admit, trust: Trust, limits: StateLimits) -> Admitted:
+    """Examine a plug-in that the trust allows to be run."""
+    request = message.request
+    named = f"{request.name} sha256={request.sha256}"
+    try:
+        declaration = _declaration(request, trust, limits)
+    except Refusal as refusal:
+        log.warning("plug-in %s refused: %s", named, refusal.fault.message)
+        return Admitted(request=request.id, declaration={}, fault=refusal.fault)
+    log.warning("plug-in %s admitted, key=%s", named, request.key)
+    return Admitted(request=request.id, declaration=declaration.as_json())
+
+
+def _declaration(request: Plugin, trust: Trust, limits: StateLimits) -> Declaration:
+    """Refusal if the source is not trusted, or breaks a law."""
+    request.check()
+    trust.require(request)
+    examined = examine(request.name, request.source, limits.plugin_bytes)
+    if isinstance(examined, NotPassed):
+        law = f"breaks the law {examined.law}" if examined.law else "cannot be loaded"
+        raise Refusal(Code.BROKEN_LAW, f"{request.name} {law}: {examined.reason}", "source")
+    return examined.declaration

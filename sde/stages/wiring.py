@@ -1,0 +1,73 @@
+"""How the stages of one engine are made: the same for Spark's tasks and for LocalEngine.
+
+The stages are imported where they are made: the driver, and Spark's processes that only plan,
+handle the wiring too, and need no numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from sde.limits import StateLimits
+from sde.plugins.trust import Trust
+
+if TYPE_CHECKING:
+    from sde.federation.peers import Peers
+    from sde.shard.shard import Shard
+    from sde.shard.versions import Versions
+    from sde.stages.ingest import Ingest
+    from sde.stages.maintain import Maintain
+    from sde.stages.merge import Merge
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """`checkpoint` is its name; `snapshots` a folder or URI ("": none); `secrets` by peer."""
+
+    shards: int
+    site: str = "main"
+    checkpoint: str = "-"
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    snapshots: str = ""
+    has_log: bool = False  # a topic for INFORE's log
+    limits: StateLimits = StateLimits()  # noqa: RUF009
+    trust: Trust = Trust()  # noqa: RUF009
+
+    def ingest(self) -> Ingest:
+        from sde.decoding import Limits
+        from sde.stages.ingest import Ingest
+
+        return Ingest(self.shards, Limits(), self._versions, self.checkpoint, self._peers)
+
+    def maintain(self, shard: Shard, batch: int) -> Maintain:
+        from sde.stages.maintain import Maintain
+
+        return Maintain(shard, batch, self._versions, self.trust)
+
+    def merge(self) -> Merge:
+        from sde.stages.merge import Merge
+
+        return Merge(self.site, self.has_log, self.checkpoint, self._peers)
+
+    @property
+    def _peers(self) -> Peers:
+        from sde.federation.peers import Peers
+
+        return Peers(self.site, self.secrets, own=self.checkpoint)
+
+    @property
+    def _versions(self) -> Versions | None:
+        from sde.shard.versions import Versions
+
+        return Versions(self.snapshots) if self.snapshots else None
+
+    def to_json(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        return msgspec.json.decode(text, type=cls)

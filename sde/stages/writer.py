@@ -1,0 +1,30 @@
+"""Replies as messages to be written, in the dialect of the request they answer."""
+
+from __future__ import annotations
+
+from sde.infore import answer_of, belongs_in_log, logging_message, reply_key
+from sde.records.loop import Loop
+from sde.records.outgoing import Outgoing, Topic, json_bytes, to_loop
+from sde.wire import ReplyFields
+from sde.wire.forms import InforeMessage
+
+
+class ReplyWriter:
+    """`has_log`: there is a topic for INFORE's log. `checkpoint` marks what goes round the loop."""
+
+    def __init__(self, site: str, has_log: bool, checkpoint: str) -> None:
+        self.site, self._has_log, self._checkpoint = site, has_log, checkpoint
+
+    def reply(
+        self, fields: ReplyFields, key: str, infore: InforeMessage | None, time: int
+    ) -> Outgoing:
+        """`infore`: the request, which came at `time`, if it was in that dialect."""
+        if infore is None:
+            return Outgoing(key, json_bytes(fields))
+        if self._has_log and belongs_in_log(infore, fields):
+            message = logging_message(infore, fields, time)
+            return Outgoing(reply_key(infore), json_bytes(message), Topic.LOG)
+        return Outgoing(reply_key(infore), json_bytes(answer_of(infore, fields)))
+
+    def to_loop(self, message: Loop) -> Outgoing:
+        return to_loop(message, self._checkpoint)

@@ -1,0 +1,231 @@
+"""The three stages in one process: one call is one micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from sde.decoding import Messages
+from sde.federation.frames import is_frame
+from sde.limits import StateLimits
+from sde.plugins.trust import OPEN, Trust
+from sde.records.arrived import Arrived, for_all_shards, pack_arrived, unpack_arrived
+from sde.records.loop import (
+    Admit,
+    Due,
+    Report,
+    Tick,
+    decode_loop,
+    loop_bytes,
+    pack_reports,
+    unpack_reports,
+)
+from sde.records.outgoing import Outgoing, Topic
+from sde.records.partial import Partial, bundle, unbundle
+from sde.requests.examining import admit
+from sde.shard.shard import Shard
+from sde.stages.maintain import open_shard
+from sde.stages.wiring import Wiring
+from sde.storage.store import MemoryStore
+from sde.testing.messages import TIME, Payload, messages
+from sde.tuples.block import Block
+from sde.tuples.needs import NeedsByDataset
+
+Reply = dict[str, Any]  # as it stands on the output topic
+
+
+class LocalEngine:
+    """An engine without Spark and Kafka. Time stands still until `tick` moves it.
+
+    `union` holds what goes round the loop with the next batch, `outbound` the frames for other
+    sites with their names, `letters` the dead letters, `due` when the next tick is needed.
+    Plug-ins are taken from anybody unless `trust` says otherwise.
+
+    >>> engine = LocalEngine()
+    >>> create = {"op": "create", "uid": "u", "dataset": "d", "kind": "count_min", "key": "k"}
+    >>> engine.ask(**create)["status"]
+    'ok'
+    >>> engine.send("d", [("s", {"k": "a"}), ("s", {"k": "a"}), ("t", {"k": "b"})])
+    >>> engine.ask(op="estimate", uid="u", query={"key": "a"})["value"]
+    2.0
+    """
+
+    def __init__(
+        self,
+        shards: int = 3,
+        *,
+        limits: StateLimits | None = None,
+        snapshots: str | Path | None = None,
+        trust: Trust | None = None,
+        site: str = "here",
+        secrets: Mapping[str, str] | None = None,
+        checkpoint: str = "-",
+        has_log: bool = False,
+    ) -> None:
+        self.wiring = Wiring(
+            shards=shards,
+            site=site,
+            checkpoint=checkpoint,
+            secrets=secrets or {},
+            snapshots="" if snapshots is None else str(snapshots),
+            has_log=has_log,
+            limits=limits or StateLimits(),
+            trust=trust or Trust(OPEN),
+        )
+        self.stores = [MemoryStore() for _ in range(shards)]
+        self.union: list[Payload] = []
+        self.outbound: list[tuple[str, bytes]] = []
+        self.letters: list[dict[str, Any]] = []
+        self.entries: list[list[bytes]] = [[] for _ in range(shards)]  # the logs
+        self.due: int | None = None
+        self.wanted: NeedsByDataset | None = None  # of tuples, as the last batch had it
+        self.batch = 0
+        self.now = TIME  # when what comes from other sites arrives
+        self._ingest, self._merge = self.wiring.ingest(), self.wiring.merge()
+        self._offsets: dict[tuple[str, int], int] = {}
+
+    @property
+    def limits(self) -> StateLimits:
+        return self.wiring.limits
+
+    def shard(self, number: int) -> Shard:
+        """Opened anew for each batch, as a worker that meets the shard for the first time does."""
+        return open_shard(number, len(self.stores), self.stores[number], self.limits)
+
+    # -- what a user does -------------------------------------------------------------------------
+
+    def send(self, dataset: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """A batch with tuples: a stream and values each."""
+        self.replies(data=[{"dataset": dataset, "stream": s, "values": v} for s, v in rows])
+
+    def ask(self, **request: Any) -> Reply:
+        """A batch with one request; its reply."""
+        (reply,) = self.run([{"id": "q", **request}]).values()
+        return reply
+
+    def tick(self, time: int, caught_up: bool = False) -> Self:
+        """What the clock says comes round with the next batch."""
+        tick = Tick(time=time, caught_up=caught_up)
+        self.union.append(loop_bytes(tick, self.wiring.checkpoint))
+        return self
+
+    def settle(self, most: int = 10) -> list[Reply]:
+        """Batches without input until the loop is quiet; all replies."""
+        replies: list[Reply] = []
+        while self.union and most:
+            replies += self.replies()
+            most -= 1
+        assert not self.union, "the loop does not come to rest"
+        return replies
+
+    def run(
+        self,
+        requests: Sequence[Payload] = (),
+        data: Sequence[Payload] = (),
+        partition: int = 0,
+        time: int = TIME,
+    ) -> dict[str, Reply]:
+        """One batch; the replies by request id (of several, as watches give them, the last)."""
+        return {reply["request"]: reply for reply in self.replies(requests, data, partition, time)}
+
+    def replies(
+        self,
+        requests: Sequence[Payload] = (),
+        data: Sequence[Payload] = (),
+        partition: int = 0,
+        time: int = TIME,
+    ) -> list[Reply]:
+        """One batch; all replies in their order."""
+        written = self.written(requests, data, partition, time)
+        return [orjson.loads(message.value) for message in written]
+
+    # -- one batch --------------------------------------------------------------------------------
+
+    def written(
+        self,
+        requests: Sequence[Payload] = (),
+        data: Sequence[Payload] = (),
+        partition: int = 0,
+        time: int = TIME,
+    ) -> list[Outgoing]:
+        """One batch; the messages for the topics that clients read."""
+        arrived = self._arrived(requests, time)
+        blocks = self._blocks(data, partition, time)
+        partials, reports = self._maintain(arrived, blocks)
+        self.batch += 1
+        messages = [*self._merge.on_partials(partials), *self._merge.on_reports(reports)]
+        return [message for message in messages if not self._keep(message)]
+
+    def _arrived(self, requests: Sequence[Payload], time: int) -> list[Arrived]:
+        union, self.union = self.union, []
+        arrived: list[Arrived] = []
+        if union:
+            arrived += self._ingest.on_loop(self._messages(union, "union", 0, time))
+        if requests:
+            arrived += self._ingest.on_requests(self._messages(requests, "requests", 0, time))
+        return arrived
+
+    def _messages(
+        self, payloads: Sequence[Payload], topic: str, partition: int, time: int
+    ) -> Messages:
+        offset = self._offsets.get((topic, partition), 0)
+        self._offsets[topic, partition] = offset + len(payloads)
+        return messages(payloads, topic, partition, offset, time)
+
+    def _blocks(self, data: Sequence[Payload], partition: int, time: int) -> list[Block]:
+        """What ingest sends on: as much of the tuples as the last batch knew to be needed."""
+        if not data:
+            return []
+        fetched = self._messages(data, "data", partition, time)
+        decoded = self._ingest.on_data(fetched, self.wanted)
+        self.letters += decoded.letters
+
+        def again(shard: int) -> Callable[[], list[Block]]:
+            return lambda: [b for b in self._ingest.on_data(fetched).blocks if b.shard == shard]
+
+        travelled = [Block.from_bytes(block.to_bytes()) for block in decoded.blocks]
+        return [replace(block, read_again=again(block.shard)) for block in travelled]
+
+    def _maintain(
+        self, arrived: list[Arrived], blocks: list[Block]
+    ) -> tuple[list[Partial], list[Report]]:
+        partials: list[Partial] = []
+        reports: list[Report] = []
+        for number in range(len(self.stores)):
+            stage = self.wiring.maintain(self.shard(number), self.batch)
+            own = [one for one in arrived if number == 0 or for_all_shards(one)]
+            travelled = unpack_arrived(pack_arrived(own))
+            partials += stage.on_batch(travelled, [b for b in blocks if b.shard == number])
+            reports += unpack_reports(pack_reports(stage.reports))
+            if stage.entry:
+                self.entries[number].append(stage.entry)
+            self.wanted = stage.wanted
+        return unbundle(bundle(partials)), reports
+
+    def _keep(self, message: Outgoing) -> bool:
+        """Whether a message is for the engine itself, or for other sites."""
+        match message.topic:
+            case Topic.OUTBOUND:
+                self.outbound.append((message.key, message.value))
+            case Topic.LOOP:
+                self._keep_loop(message.value)
+            case Topic.OUTPUT | Topic.LOG:
+                return False
+        return True
+
+    def _keep_loop(self, payload: bytes) -> None:
+        if is_frame(payload):
+            self.union.append(payload)
+            return
+        told = decode_loop(payload, self.wiring.checkpoint)
+        if isinstance(told, Due):
+            self.due = told.at
+        elif isinstance(told, Admit):
+            admitted = admit(told, self.wiring.trust, self.limits)
+            self.union.append(loop_bytes(admitted, self.wiring.checkpoint))
+        else:
+            self.union.append(payload)

@@ -1,0 +1,85 @@
+"""Fetching with confluent-kafka's own consumer, where librdkafka cannot be called directly.
+
+Tests compare the other ways with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from sde.decoding import Messages
+from service.kafka.config import KafkaSettings, consumer_config
+from service.kafka.cursor import Cursor
+
+_BATCH = 10_000
+_WAIT_SECONDS = 0.1
+
+
+class PlainConsumer:
+    """One consumer, assigned to one range at a time."""
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._consumer = Consumer(consumer_config(settings))
+
+    def read(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Iterator[Messages]:
+        self._assign(cursor)
+        taken: list[Message] = []
+        size = 0
+        try:
+            while not cursor.done:
+                for message in self._take(cursor):
+                    error, offset = message.error(), message.offset()
+                    if error is not None or offset is None:  # an error may come without one
+                        assert error is not None
+                        if cursor.on_error(error.code(), error.str(), offset or 0):
+                            self._assign(cursor)
+                            break
+                        continue
+                    if offset >= cursor.end:
+                        cursor.advance(cursor.end)
+                        break
+                    length = len(message.value() or b"") + 1
+                    if taken and (size + length > max_bytes or len(taken) == max_messages):
+                        yield _pack(cursor, taken)
+                        cursor.refresh()
+                        taken, size = [], 0
+                    taken.append(message)
+                    size += length
+                    cursor.advance(offset + 1)
+            if taken:
+                yield _pack(cursor, taken)
+        finally:
+            self._consumer.unassign()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _take(self, cursor: Cursor) -> list[Message]:
+        """Wait for one message, then take those that are there: a `consume` of many messages
+        would wait until it has all of them."""
+        first: list[Message] = self._consumer.consume(1, _WAIT_SECONDS)
+        if not first:
+            cursor.check_patience()
+            return []
+        return first + self._consumer.consume(min(_BATCH, cursor.end - cursor.next), 0)
+
+    def _assign(self, cursor: Cursor) -> None:
+        self._consumer.assign([TopicPartition(cursor.topic, cursor.partition, cursor.next)])
+
+
+def _pack(cursor: Cursor, taken: list[Message]) -> Messages:
+    payloads = [message.value() or b"" for message in taken]
+    ends = np.cumsum([len(payload) + 1 for payload in payloads], dtype=np.int64) - 1
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    return Messages(
+        cursor.topic,
+        cursor.partition,
+        np.frombuffer(bytearray(b"\n".join([*payloads, b""])), np.uint8),
+        starts,
+        ends,
+        np.array([message.offset() for message in taken], np.int64),
+        np.array([message.timestamp()[1] for message in taken], np.int64),
+    )

@@ -1,0 +1,194 @@
+"""The public surface, written out: a change of it is a change of this file, seen in review."""
+
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+
+import pytest
+
+from clients import Client, Pending, SynopsisHandle, Watch
+from sde.testing import LocalEngine, LocalTransport
+from synopses import Synopsis
+
+NAMES = {
+    "clients": """
+        Answer AnswerTimeout BadInput BadParameter BadQuery BadRequest BadState BrokenLaw
+        Client ClientError DeliveryFailed Description EngineFailed InMemoryTransport
+        Interval KafkaTransport LimitExceeded MissingExtra NotMergeable Pending
+        PluginInUse PluginInfo Quarantined Refused SiteInfo SnapshotInfo SynopsisExists
+        SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
+        UnknownSite UnknownStream UnknownSynopsis UnknownVersion UnknownWatch Unreachable
+        Untrusted Watch
+    """,
+    "synopses": """
+        AMS DFT FM KINDS LSH Arrays BankedSynopsis Bloom ChainSample ConservativeCountMin
+        Coreset CountMin Estimate FrequentItems Histogram HyperLogLog Items Layout
+        LogHistogram LossyCounting MergeError Moments ParameterError Quantiles QueryError
+        Sample StateError StickySampling Streams Synopsis SynopsisError Texts Theta TopK
+        Trajectory from_bytes parameter question
+    """,
+    "sde.testing": "LocalEngine LocalTransport StateLimits Trust messages",
+}
+
+CREATE = "kind dataset uid key value scope window time ttl idle reuse sites deadline **params"
+QUESTION = "query stream end span sites deadline **arguments"
+OCCASION = "every on threshold when each drift timeout"
+BATCH = "requests data partition time"
+METHODS: dict[type, dict[str, str]] = {
+    Client: {
+        "__init__": "engine timeout",
+        "add_plugin": "path name key",
+        "close": "",
+        "create": CREATE,
+        "delete": "uid sites deadline",
+        "describe": "uid",
+        "estimate": f"synopses question {QUESTION}",
+        "export": "uid stream format end span",
+        "flush": "",
+        "import_state": "uid state stream replace tuples",
+        "list": "dataset",
+        "plugins": "",
+        "remove_plugin": "name version",
+        "restore": "uid version as_uid",
+        "send": "dataset stream values time",
+        "send_file": "dataset path stream time progress",
+        "send_many": "dataset rows",
+        "send_table": "dataset table stream time",
+        "sites": "deadline",
+        "snapshot": "uid version",
+        "snapshots": "uid",
+        "submit": "op **fields",
+        "submit_create": CREATE,
+        "submit_estimate": f"synopses question {QUESTION}",
+        "submit_watch": f"synopses question {OCCASION} {QUESTION}",
+        "synopsis": "uid",
+        "unwatch": "watch_id",
+        "watch": f"synopses question {OCCASION} {QUESTION}",
+        "watching": "watch_id timeout",
+    },
+    SynopsisHandle: {
+        "delete": "sites deadline",
+        "describe": "",
+        "estimate": f"question *others {QUESTION}",
+        "export": "stream format end span",
+        "import_state": "state stream replace tuples",
+        "restore": "version as_uid",
+        "snapshot": "version",
+        "snapshots": "",
+        "watch": f"question *others {OCCASION} {QUESTION}",
+    },
+    LocalEngine: {
+        "__init__": "shards limits snapshots trust site secrets checkpoint has_log",
+        "ask": "**request",
+        "replies": BATCH,
+        "run": BATCH,
+        "send": "dataset rows",
+        "settle": "most",
+        "shard": "number",
+        "tick": "time caught_up",
+        "written": BATCH,
+    },
+    LocalTransport: {
+        "__init__": "engine",
+        "close": "",
+        "flush": "",
+        "listen": "on_reply",
+        "send_data": "payload lane",
+        "send_request": "request on_failure",
+        "tick": "time",
+        "trouble": "",
+    },
+    Synopsis: {
+        "__init__": "**params",
+        "add": "items",
+        "check_query": "query n_others",
+        "copy": "",
+        "estimate": "query *others",
+        "example": "",
+        "example_items": "rng n",
+        "example_query": "question",
+        "from_bytes": "data",
+        "merge": "other",
+        "to_bytes": "",
+    },
+}
+
+# The client makes these: what their constructors take is no part of the surface.
+MADE_BY_THE_CLIENT = {Pending, SynopsisHandle, Watch}
+# Results of methods that kinds share, and that the engine calls: not for users of the library.
+FOR_THE_ENGINE = {"Count", "Question", "Transform", "WindowSums"}
+
+
+def methods(cls: type) -> Iterator[tuple[str, types.FunctionType]]:
+    """Public methods, properties and constructor, as functions."""
+    for name in dir(cls):
+        if name.startswith("_") and (name != "__init__" or cls in MADE_BY_THE_CLIENT):
+            continue
+        member = inspect.getattr_static(cls, name)
+        function = getattr(member, "__func__", getattr(member, "fget", member))
+        if inspect.isfunction(function):
+            yield name, function
+
+
+def parameters(function: types.FunctionType) -> str:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    found = inspect.signature(function).parameters.values()
+    return " ".join(
+        f"{stars.get(each.kind, '')}{each.name}"
+        for each in found
+        if each.name not in ("self", "cls")
+    )
+
+
+def classes_in(hint: object) -> Iterator[type]:
+    """The classes that an annotation names, through unions and containers."""
+    if isinstance(hint, list):  # the arguments of a Callable
+        for part in hint:
+            yield from classes_in(part)
+    if isinstance(hint, type):
+        yield hint
+    for part in typing.get_args(hint):
+        yield from classes_in(part)
+
+
+def functions_of(value: object) -> list[types.FunctionType]:
+    if inspect.isclass(value):
+        return [function for _, function in methods(value)]
+    return [value] if inspect.isfunction(value) else []
+
+
+@pytest.mark.parametrize("package", NAMES)
+def test_a_package_exports_the_names_that_are_written_here(package) -> None:
+    module = importlib.import_module(package)
+    assert set(module.__all__) == set(NAMES[package].split())
+    assert len(module.__all__) == len(set(module.__all__))
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("cls", METHODS, ids=lambda cls: cls.__name__)
+def test_a_class_has_the_methods_and_parameters_that_are_written_here(cls) -> None:
+    properties = {name for name in dir(cls) if isinstance(getattr(cls, name), property)}
+    found = {n: parameters(function) for n, function in methods(cls) if n not in properties}
+    assert found == METHODS[cls]
+
+
+@pytest.mark.parametrize("package", NAMES)
+def test_a_class_that_a_signature_names_can_be_imported_from_its_package(package) -> None:
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        for function in functions_of(getattr(module, name)):
+            hints = typing.get_type_hints(function).values()
+            for cls in {cls for hint in hints for cls in classes_in(hint)} - {object}:
+                inside = cls.__module__ == package or cls.__module__.startswith(f"{package}.")
+                if inside and cls.__name__ not in FOR_THE_ENGINE:
+                    where = f"{function.__qualname__} names {cls.__module__}.{cls.__name__}"
+                    assert cls.__name__ in module.__all__, where
+
+
+@pytest.mark.parametrize("cls", [Client, SynopsisHandle])
+def test_a_public_method_of_the_client_says_what_it_does(cls) -> None:
+    for name, function in methods(cls):
+        assert name == "__init__" or function.__doc__, f"{cls.__name__}.{name}"

@@ -1,0 +1,49 @@
+"""One real engine on a real broker, started as a user starts it, for all files of this folder."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from clients import Client, KafkaTransport
+from clients.engine_process import EngineProcess
+from clients.transport import Topics
+from service.kafka.topics import TopicSpec, ensure_topics
+
+PARTITIONS = {"in-1": 1, "in-2": 2, "in-5": 5}
+LOGGING = "sde-logging"
+
+
+@dataclass
+class Running:
+    """An engine to talk to."""
+
+    process: EngineProcess
+
+    def client(self, data="sde-data", timeout=120):
+        topics = Topics(data=data)
+        return Client(
+            KafkaTransport(self.process.bootstrap_servers, topics=topics), timeout=timeout
+        )
+
+
+@pytest.fixture(scope="package")
+def engine(tmp_path_factory, broker):
+    """Each test uses data sets and uids of its own. A test may kill or rescale the engine, if it
+    runs again when the test ends."""
+    folder = tmp_path_factory.mktemp("engine")
+    servers = broker.bootstrap_servers
+    specs = [TopicSpec(name, count) for name, count in PARTITIONS.items()]
+    ensure_topics({"bootstrap.servers": servers}, specs)
+    config = folder / "sde.toml"
+    config.write_text(
+        f"""
+        bootstrap_servers = "{servers}"
+        shards = 5
+        [topics]
+        data = {[*PARTITIONS, "sde-data"]}
+        logging = "{LOGGING}"
+        """
+    )
+    with EngineProcess(folder / "data", "--config", str(config)) as process:
+        yield Running(process)
+    assert not (folder / "data" / "arena").exists()
