@@ -10,6 +10,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
+from service.broker import embedded
 from service.broker.embedded import EmbeddedBroker
 
 # The same examples in every run. No deadline: a kernel's first call may have to compile it, and
@@ -19,6 +20,9 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+# Brokers of tests live for seconds or minutes: Java's best compiler would take 40 % of the
+# processor time of a start, and its code would come too late.
+embedded._JVM_OPTIONS = (*embedded._JVM_OPTIONS, "-XX:TieredStopAtLevel=1")
 
 _WITH_ENGINES = ("tests/integration/", "tests/docs/test_pages.py")
 _SHARE_AN_ENGINE = "tests/integration/shared_engine/"
