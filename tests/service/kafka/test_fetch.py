@@ -90,7 +90,7 @@ def test_a_tombstone_is_a_message_of_length_zero(settings, make_topic, produce, 
 
 
 def test_the_timestamp_is_the_producers(settings, make_topic, gather):
-    topic = make_topic()
+    topic = make_topic(retention_ms="-1")  # the broker looks now and then for what is that old
     producer = Producer(settings)
     for i in range(10):
         producer.produce(topic, b"x", timestamp=1_700_000_000_000 + i, partition=0)
