@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
+
+os.environ["SPARK_CONF_DIR"] = str(Path(__file__).with_name("spark_conf"))  # of all engines here
 
 # Brokers of tests live for seconds or minutes: Java's best compiler would take 40 % of the
 # processor time of a start, and its code would come too late.

@@ -51,7 +51,6 @@ class PeerForwarder(TopicFollower):
     def __init__(self, settings: Settings, checkpoint: str, site: str, peer: Peer) -> None:
         kafka: Config = {
             **consumer_config(settings.kafka_config),
-            "fetch.wait.max.ms": 100,
             "queued.min.messages": _MOST_AT_ONCE,
         }
         super().__init__(
