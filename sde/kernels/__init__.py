@@ -1,9 +1,12 @@
 """Loops over arrays, compiled by numba. Nothing but the rooms above calls them.
 
 A kernel takes arrays and scalars, writes to the arrays that it is given for that (`out`, `slots`,
-...) and checks nothing: its caller makes the arrays large enough. Each file is self-contained, even
-where two have the same helper: numba's cache does not notice a change in another file.
+...) and checks no argument: its caller makes the arrays large enough. `compiling` says how kernels
+are compiled, and how the same source is compiled with every access checked, to be fuzzed. But for
+what is in there each file is self-contained, even where two have the same helper: numba's cache
+does not notice a change in another file.
 
+    compiling                             the two forms of a kernel, and access to arrays
     json_scan, lines, columns, distinct   decoding of text (`sde.decoding`)
     spans, decimals, times, identities    texts, numbers and times (`sde.tuples`)
     slot_table, panes                     slots of streams and panes (`sde.banks`)

@@ -4,30 +4,13 @@
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
+
+from sde.kernels.compiling import copy_word, kernel
 
 INTEGERS, DECIMALS, TEXTS, LARGE = 1, 2, 4, 8  # what occurs in a column, one bit each
 TAIL = 8  # bytes that may be written behind the last text
 _LARGEST_EXACT = 2**53
-
-
-@intrinsic
-def _copy_word(typing, source, source_at, target, target_at):
-    """target[target_at : target_at + 8] = source[source_at : source_at + 8]. No check."""
-
-    def generate(context, builder, signature, args):
-        places = []
-        for i in (0, 2):
-            array = cgutils.create_struct_proxy(signature.args[i])(context, builder, args[i])
-            place = builder.gep(array.data, [args[i + 1]])
-            places.append(builder.bitcast(place, ir.IntType(64).as_pointer()))
-        builder.store(builder.load(places[0], align=1), places[1], align=1)
-        return context.get_dummy_value()
-
-    return types.void(source, types.int64, target, types.int64), generate
 
 
 @njit(inline="always")
@@ -35,14 +18,14 @@ def _copy(source, start, size, target, at):
     """Copy `size` bytes, and perhaps up to 7 of what follows them."""
     i = 0
     while i < size and start + i + 8 <= source.size:
-        _copy_word(source, start + i, target, at + i)
+        copy_word(source, start + i, target, at + i)
         i += 8
     while i < size:
         target[at + i] = source[start + i]
         i += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def survey(
     groups, row_entries, entry_fields, entry_types, entry_words, column_of, counts, contents, sizes
 ):
@@ -77,7 +60,7 @@ def survey(
     return columns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def entries_of_type(groups, row_entries, entry_fields, entry_types, column_of, chosen, wanted, out):
     """The entries of one type in the chosen columns; how many there are."""
     count = 0
@@ -89,7 +72,7 @@ def entries_of_type(groups, row_entries, entry_fields, entry_types, column_of, c
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter(
     buffer, groups, places, row_entries, entry_fields, entry_types, entry_words,
     column_of, contents, bases, text_bases, words, floats, present, text,

@@ -1,19 +1,20 @@
 """Texts that are numbers, as float64, many at once; `sde.tuples.decimals` does the rare rest."""
 
 import numpy as np
-from numba import njit
+
+from sde.kernels.compiling import kernel
 
 _POWERS = np.array([10.0**i for i in range(23)])  # all of them exact
 _LARGEST_EXACT = np.uint64(2**53)
 _TRUE, _FALSE = (np.frombuffer(w, np.uint8) for w in (b"true", b"false"))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_blank(byte):
     return byte == 32 or 9 <= byte <= 13
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_word(buffer, start, end, word):
     if end - start != word.size:
         return False
@@ -23,12 +24,12 @@ def _is_word(buffer, start, end, word):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_digit(buffer, p, end):
     return p < end and 48 <= buffer[p] <= 57
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_decimals(buffer, starts, ends, out, hard):
     """out[i] = the number buffer[starts[i]:ends[i]] stands for, NaN if none; true is 1, false 0.
 

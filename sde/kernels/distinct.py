@@ -1,27 +1,14 @@
 """Distinct names of many rows, in order of first appearance; rows sorted into groups."""
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
+
+from sde.kernels.compiling import kernel, load_word
 
 _SHORT = 16  # bytes: such a name is known by its two words, longer ones by hashes and a comparison
 
 
-@intrinsic
-def _word(typing, buffer, at):
-    """The eight bytes at buffer[at:], the first one lowest. No check, no wrapping round."""
-
-    def generate(context, builder, signature, args):
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        place = builder.gep(array.data, [args[1]])
-        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(buffer, types.int64), generate
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _mix(x):
     """The finaliser of splitmix64, as in `sde.kernels.identities`."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -35,7 +22,7 @@ def _word_of(buffer, at, size):
     if size <= 0:
         return np.uint64(0)
     if at + 8 <= buffer.size:
-        word = _word(buffer, at)
+        word = load_word(buffer, at)
         if size < 8:
             word &= (np.uint64(1) << np.uint64(8 * size)) - np.uint64(1)
         return word
@@ -45,7 +32,7 @@ def _word_of(buffer, at, size):
     return word
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _long_words(buffer, start, size):
     """Two words that stand for a long name: hashes of its bytes."""
     first = np.uint64(1)
@@ -57,7 +44,7 @@ def _long_words(buffer, start, size):
     return first, second
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _equal(buffer, a, b, size):
     """Whether the same bytes stand at both places."""
     for i in range(size):
@@ -66,7 +53,7 @@ def _equal(buffer, a, b, size):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _larger(table):
     """The same entries in a table of four times the size."""
     larger = np.zeros((4 * table.shape[0], 4), np.uint64)
@@ -80,7 +67,7 @@ def _larger(table):
     return larger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distinct(buffer, starts, ends, parents, numbers):
     """numbers[i] = which distinct (parent, text) row i has; the rows they first stood in."""
     # An entry is two words of the text, parent and size, and its number + 1: one cache line.
@@ -128,7 +115,7 @@ def distinct(buffer, starts, ends, parents, numbers):
     return firsts[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def renumber(numbers, new_numbers, firsts):
     """Numbers in order of first appearance: firsts[new] = old; how many there are.
 
@@ -146,7 +133,7 @@ def renumber(numbers, new_numbers, firsts):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_by_group(groups, starts, order, places):
     """A stable counting sort: row order[j] has the j-th place, places[row] within its group.
 

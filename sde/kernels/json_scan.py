@@ -12,14 +12,17 @@ A value becomes an entry of four parts: the number of its field's name, its type
 INTEGER (its value, 0), DECIMAL (the bits of its float64, 0), TEXT and LONG_DECIMAL (where it
 starts and ends in the buffer). `true` and `false` are texts. `null` is nothing.
 
-All of it is one file because numba's cache notices only edits of the file a kernel stands in.
+Every array that it writes to has a bound that it looks at; a row that would not fit is left to the
+other reader. All of it is one file because numba's cache notices only edits of the file a kernel
+stands in.
 """
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
+
+from sde.kernels.compiling import kernel, load, load_byte, load_word, store
 
 # Types of a value, and of what is no value.
 NOTHING, INTEGER, DECIMAL, TEXT, LONG_DECIMAL, BAD = 0, 1, 2, 3, 4, 5
@@ -46,53 +49,6 @@ _TO_HIGH_BIT = _ONES * np.uint64(0x80 - 10)
 
 
 @intrinsic
-def _word(typing, buffer, at):
-    """The eight bytes at buffer[at:], the first one lowest. No check, no wrapping round."""
-
-    def generate(context, builder, signature, args):
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        place = builder.gep(array.data, [args[1]])
-        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(buffer, types.int64), generate
-
-
-@intrinsic
-def _byte(typing, buffer, at):
-    """buffer[at] as int64. No check, no wrapping round, which cost more than the look itself."""
-
-    def generate(context, builder, signature, args):
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        return builder.zext(builder.load(builder.gep(array.data, [args[1]])), ir.IntType(64))
-
-    return types.int64(buffer, types.int64), generate
-
-
-@intrinsic
-def _at(typing, array, at):
-    """array[at] without a check or wrapping round, which would be half of what a row costs."""
-
-    def generate(context, builder, signature, args):
-        held = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        return context.unpack_value(builder, array.dtype, builder.gep(held.data, [args[1]]))
-
-    return array.dtype(array, types.int64), generate
-
-
-@intrinsic
-def _put(typing, array, at, value):
-    """array[at] = value, likewise; of an array with columns, as if it had but one row."""
-
-    def generate(context, builder, signature, args):
-        held = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        place = builder.gep(held.data, [args[1]])
-        context.pack_value(builder, array.dtype, args[2], place)
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64, array.dtype), generate
-
-
-@intrinsic
 def _zero_bits_below(typing, word):
     """How many bits stand below the lowest one that is set."""
 
@@ -105,27 +61,27 @@ def _zero_bits_below(typing, word):
 @njit(inline="always")
 def _skip_blanks(buffer, p, end):
     while p < end and (
-        _byte(buffer, p) == 32
-        or _byte(buffer, p) == 10
-        or _byte(buffer, p) == 13
-        or _byte(buffer, p) == 9
+        load_byte(buffer, p) == 32
+        or load_byte(buffer, p) == 10
+        or load_byte(buffer, p) == 13
+        or load_byte(buffer, p) == 9
     ):
         p += 1
     return p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_utf8(buffer, p, end):
     while p < end:
-        lead = _byte(buffer, p)
+        lead = load_byte(buffer, p)
         more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
         if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
             return False
         code = lead & (0x3F >> more) if more else lead
         for i in range(1, more + 1):
-            if _byte(buffer, p + i) & 0xC0 != 0x80:
+            if load_byte(buffer, p + i) & 0xC0 != 0x80:
                 return False
-            code = (code << 6) | (_byte(buffer, p + i) & 0x3F)
+            code = (code << 6) | (load_byte(buffer, p + i) & 0x3F)
         # No long forms, no surrogates, nothing beyond Unicode.
         if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
             return False
@@ -141,7 +97,7 @@ def _string_end(buffer, start, end):
     p = start
     seen = np.uint64(0)
     while p + 8 <= buffer.size:
-        word = _word(buffer, p)
+        word = load_word(buffer, p)
         seen |= word
         quotes = word ^ _QUOTES
         backslashes = word ^ _BACKSLASHES
@@ -155,13 +111,13 @@ def _string_end(buffer, start, end):
         p += 8
     while (
         p < end
-        and _byte(buffer, p) >= 32
-        and _byte(buffer, p) != _QUOTE
-        and _byte(buffer, p) != _BACKSLASH
+        and load_byte(buffer, p) >= 32
+        and load_byte(buffer, p) != _QUOTE
+        and load_byte(buffer, p) != _BACKSLASH
     ):
-        seen |= np.uint64(_byte(buffer, p))
+        seen |= np.uint64(load_byte(buffer, p))
         p += 1
-    if p >= end or _byte(buffer, p) != _QUOTE:
+    if p >= end or load_byte(buffer, p) != _QUOTE:
         return -1
     return p if not seen & _HIGH_BITS or _is_utf8(buffer, start, p) else -1
 
@@ -189,7 +145,7 @@ def _number_of_eight(word):
 def _digits(buffer, p, end, mantissa):
     """(place after the digits that start here, the number they make behind those before)."""
     while p + 8 <= buffer.size:
-        word = _word(buffer, p)
+        word = load_word(buffer, p)
         count = min(_leading_digits(word), end - p)
         if count < 8:
             if count > 0:
@@ -201,7 +157,7 @@ def _digits(buffer, p, end, mantissa):
         mantissa = mantissa * _WHOLE_POWERS[8] + _number_of_eight(word)
         p += 8
     while p < end:
-        digit = _byte(buffer, p) - _ZERO
+        digit = load_byte(buffer, p) - _ZERO
         if digit < 0 or digit > 9:
             break
         mantissa = mantissa * np.uint64(10) + np.uint64(digit)
@@ -209,16 +165,16 @@ def _digits(buffer, p, end, mantissa):
     return p, mantissa
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exponent(buffer, p, end):
     """(place after the exponent, its value) behind an `e`; the place is -1 if there is none."""
-    down = p < end and _byte(buffer, p) == _MINUS
-    if p < end and (_byte(buffer, p) == _MINUS or _byte(buffer, p) == _PLUS):
+    down = p < end and load_byte(buffer, p) == _MINUS
+    if p < end and (load_byte(buffer, p) == _MINUS or load_byte(buffer, p) == _PLUS):
         p += 1
     first = p
     exponent = 0
-    while p < end and _ZERO <= _byte(buffer, p) <= _NINE:
-        exponent = min(exponent * 10 + _byte(buffer, p) - _ZERO, 10_000)
+    while p < end and _ZERO <= load_byte(buffer, p) <= _NINE:
+        exponent = min(exponent * 10 + load_byte(buffer, p) - _ZERO, 10_000)
         p += 1
     return -1 if p == first else p, -exponent if down else exponent
 
@@ -227,15 +183,15 @@ def _exponent(buffer, p, end):
 def _number(buffer, start, end):
     """(type, place after it, integer, float) of the number that starts here."""
     p = start
-    negative = _byte(buffer, p) == _MINUS
+    negative = load_byte(buffer, p) == _MINUS
     if negative:
         p += 1
     first = p
     p, mantissa = _digits(buffer, p, end, np.uint64(0))
     digits = p - first
-    if digits == 0 or (digits > 1 and _byte(buffer, first) == _ZERO):
+    if digits == 0 or (digits > 1 and load_byte(buffer, first) == _ZERO):
         return BAD, p, 0, 0.0
-    follows = _byte(buffer, p) if p < end else 0
+    follows = load_byte(buffer, p) if p < end else 0
     if follows != _POINT and follows | 32 != _E:
         if digits > 19 or mantissa > _INT64_MAX:
             return BAD, p, 0, 0.0
@@ -248,7 +204,7 @@ def _number(buffer, start, end):
         decimals = p - point
         if decimals == 0:
             return BAD, p, 0, 0.0
-        follows = _byte(buffer, p) if p < end else 0
+        follows = load_byte(buffer, p) if p < end else 0
     exponent = 0
     if follows | 32 == _E:
         p, exponent = _exponent(buffer, p + 1, end)
@@ -269,9 +225,9 @@ def _number(buffer, start, end):
 def _digits_end(buffer, p, end):
     """The place after the digits that start here; eight of them at most."""
     if p + 8 <= buffer.size:
-        return p + min(_leading_digits(_word(buffer, p)), end - p)
+        return p + min(_leading_digits(load_word(buffer, p)), end - p)
     first = p
-    while p < end and p < first + 8 and _ZERO <= _byte(buffer, p) <= _NINE:
+    while p < end and p < first + 8 and _ZERO <= load_byte(buffer, p) <= _NINE:
         p += 1
     return p
 
@@ -279,25 +235,25 @@ def _digits_end(buffer, p, end):
 @njit(inline="always")
 def _short_number_end(buffer, start, end):
     """The place after a number that nobody reads; -1 if it has to be looked at more closely."""
-    first = start + 1 if _byte(buffer, start) == _MINUS else start
+    first = start + 1 if load_byte(buffer, start) == _MINUS else start
     p = _digits_end(buffer, first, end)
     digits = p - first
-    if digits == 0 or digits == 8 or (digits > 1 and _byte(buffer, first) == _ZERO):
+    if digits == 0 or digits == 8 or (digits > 1 and load_byte(buffer, first) == _ZERO):
         return -1
-    if p < end and _byte(buffer, p) == _POINT:
+    if p < end and load_byte(buffer, p) == _POINT:
         first = p + 1
         p = _digits_end(buffer, first, end)
         if p == first or p == first + 8:
             return -1
-    return -1 if p < end and _byte(buffer, p) | 32 == _E else p
+    return -1 if p < end and load_byte(buffer, p) | 32 == _E else p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_word(buffer, p, end, word):
     if p + word.size > end:
         return False
     for i in range(word.size):
-        if _byte(buffer, p + i) != word[i]:
+        if load_byte(buffer, p + i) != word[i]:
             return False
     return True
 
@@ -307,7 +263,7 @@ def _value(buffer, p, end):
     """(type, place after it, first word, second word, float) of the value that starts here."""
     if p >= end:
         return BAD, p, 0, 0, 0.0
-    c = _byte(buffer, p)
+    c = load_byte(buffer, p)
     if c == _QUOTE:
         quote = _string_end(buffer, p + 1, end)
         return (BAD, p, 0, 0, 0.0) if quote < 0 else (TEXT, quote + 1, p + 1, quote, 0.0)
@@ -332,20 +288,20 @@ def _same_name(buffer, start, end, names, name_offsets, name):
         return False
     i = 0
     while i < size and start + i + 8 <= buffer.size:
-        differing = _word(buffer, start + i) ^ _word(names, at + i)
+        differing = load_word(buffer, start + i) ^ load_word(names, at + i)
         if size - i < 8:
             differing &= (np.uint64(1) << np.uint64(8 * (size - i))) - np.uint64(1)
         if differing:
             return False
         i += 8
     while i < size:
-        if _byte(buffer, start + i) != names[at + i]:
+        if load_byte(buffer, start + i) != names[at + i]:
             return False
         i += 1
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def name_number(buffer, start, end, names, name_offsets, counts, table):
     """The number of the name buffer[start:end]; a new name is put in. A quote follows it.
 
@@ -353,7 +309,7 @@ def name_number(buffer, start, end, names, name_offsets, counts, table):
     """
     h = np.uint64(14695981039346656037)
     for p in range(start, end):
-        h = (h ^ np.uint64(_byte(buffer, p))) * np.uint64(1099511628211)
+        h = (h ^ np.uint64(load_byte(buffer, p))) * np.uint64(1099511628211)
     mask = table.size - 1
     slot = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
     while table[slot] >= 0:
@@ -366,7 +322,7 @@ def name_number(buffer, start, end, names, name_offsets, counts, table):
     name = counts[0]
     at = name_offsets[name]
     for i in range(end - start + 1):
-        names[at + i] = _byte(buffer, start + i)
+        names[at + i] = load_byte(buffer, start + i)
     name_offsets[name + 1] = at + end - start + 1
     table[slot] = name
     counts[0] = name + 1
@@ -379,12 +335,12 @@ def _put_entry(
     entry_fields, entry_types, entry_words, entry_floats,
 ):  # fmt: skip
     """Write a value down; the next free entry."""
-    _put(entry_fields, entry, field)
-    _put(entry_types, entry, kind)
-    _put(entry_words, 2 * entry, first)
-    _put(entry_words, 2 * entry + 1, second)
+    store(entry_fields, entry, field)
+    store(entry_types, entry, kind)
+    store(entry_words, 2 * entry, first)
+    store(entry_words, 2 * entry + 1, second)
     if kind == DECIMAL:
-        _put(entry_floats, 2 * entry, number)
+        store(entry_floats, 2 * entry, number)
     return entry + 1
 
 
@@ -403,12 +359,12 @@ def _row(
     fields = 0
     last = 0
     stamp = 2 * row + 1
-    if p >= end or _byte(buffer, p) != _OPEN:
+    if p >= end or load_byte(buffer, p) != _OPEN:
         return -1
     p += 1
     while True:
         p = _skip_blanks(buffer, p, end)
-        if p >= end or _byte(buffer, p) != _QUOTE:
+        if p >= end or load_byte(buffer, p) != _QUOTE:
             return -1
         p += 1
         # Machines write the same names in the same order: guess before looking up.
@@ -427,11 +383,11 @@ def _row(
             return -1
         seen[name] = stamp
         p = _skip_blanks(buffer, p, end)
-        if p >= end or _byte(buffer, p) != _COLON:
+        if p >= end or load_byte(buffer, p) != _COLON:
             return -1
         p = _skip_blanks(buffer, p + 1, end)
         if name == VALUES and not inside:
-            if p >= end or _byte(buffer, p) != _OPEN:
+            if p >= end or load_byte(buffer, p) != _OPEN:
                 return -1
             # With `values`, what stands beside it is no field.
             entry = first_entry
@@ -440,7 +396,7 @@ def _row(
             has_values = True
             stamp += 1
             p = _skip_blanks(buffer, p + 1, end)
-            if p < end and _byte(buffer, p) == _QUOTE:
+            if p < end and load_byte(buffer, p) == _QUOTE:
                 continue
         else:
             kind, p, first, second, number = _value(buffer, p, end)
@@ -463,7 +419,11 @@ def _row(
             else:
                 # Only texts: a number as a stream's name is rare enough for the other reader.
                 place = 0 if name <= DATASET_KEY else 2
-                if kind != TEXT or _byte(buffer, first - 1) != _QUOTE or spans[place + 1, row] != 0:
+                if (
+                    kind != TEXT
+                    or load_byte(buffer, first - 1) != _QUOTE
+                    or spans[place + 1, row] != 0
+                ):
                     return -1
                 if second == first or second - first > longest_name:
                     return -1
@@ -473,10 +433,10 @@ def _row(
             p = _skip_blanks(buffer, p, end)
             if p >= end:
                 return -1
-            if _byte(buffer, p) == _COMMA:
+            if load_byte(buffer, p) == _COMMA:
                 p += 1
                 break
-            if _byte(buffer, p) != _CLOSE:
+            if load_byte(buffer, p) != _CLOSE:
                 return -1
             p += 1
             if not inside:
@@ -486,7 +446,7 @@ def _row(
             stamp -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _learn(
     buffer, p, end, unwanted, names, name_offsets, counts, table,
     text, bounds, words, masks, word_bounds, roles, is_text,
@@ -504,7 +464,7 @@ def _learn(
     start = p  # of what stands in front of the next value
     bounds[0] = 0
     while p < end:
-        c = _byte(buffer, p)
+        c = load_byte(buffer, p)
         if c == _OPEN or c == _CLOSE:
             depth += 1 if c == _OPEN else -1
             if depth == 2:
@@ -525,7 +485,7 @@ def _learn(
             if count + 1 == roles.size or used + p - start + 8 > text.size:
                 return 0
             for i in range(start, p):
-                text[used] = _byte(buffer, i)
+                text[used] = load_byte(buffer, i)
                 used += 1
             if depth == 1 and name <= DATASET_KEY:
                 roles[count] = _DATASET_SPAN
@@ -552,14 +512,14 @@ def _learn(
     if used + end - start + 8 > text.size:
         return 0
     for i in range(start, end):
-        text[used] = _byte(buffer, i)
+        text[used] = load_byte(buffer, i)
         used += 1
     bounds[count + 1] = used
     _put_words(text, bounds, count + 1, words, masks, word_bounds)
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _put_words(text, bounds, count, words, masks, word_bounds):
     """The texts of a shape in words of eight bytes, with masks for what is not in the last ones."""
     k = 0
@@ -568,7 +528,7 @@ def _put_words(text, bounds, count, words, masks, word_bounds):
         for at in range(bounds[i], bounds[i + 1], 8):
             inside = min(8, bounds[i + 1] - at)
             masks[k] = ~np.uint64(0) >> np.uint64(64 - 8 * inside)
-            words[k] = _word(text, at) & masks[k]
+            words[k] = load_word(text, at) & masks[k]
             k += 1
         word_bounds[i + 1] = k
 
@@ -578,7 +538,7 @@ def _stands_at(buffer, p, words, masks, first, last):
     """Whether these words of a shape stand there; the buffer goes on for eight bytes behind."""
     differing = np.uint64(0)
     for k in range(first, last):
-        differing |= (_word(buffer, p) & _at(masks, k)) ^ _at(words, k)
+        differing |= (load_word(buffer, p) & load(masks, k)) ^ load(words, k)
         p += 8
     return differing == 0
 
@@ -592,15 +552,15 @@ def _shaped_row(
     """Read one tuple of that shape: the next free entry, or -1 if the row has not the shape."""
     rows = times.size
     for i in range(values):
-        size = _at(bounds, i + 1) - _at(bounds, i)
+        size = load(bounds, i + 1) - load(bounds, i)
         if p + size > end or not _stands_at(
-            buffer, p, words, masks, _at(word_bounds, i), _at(word_bounds, i + 1)
+            buffer, p, words, masks, load(word_bounds, i), load(word_bounds, i + 1)
         ):
             return -1
         p += size
-        role = _at(roles, i)
+        role = load(roles, i)
         kind, first, second, number = NOTHING, 0, 0, 0.0
-        if _at(is_text, i):
+        if load(is_text, i):
             after = _string_end(buffer, p, end)
             if after < 0:
                 return -1
@@ -622,13 +582,13 @@ def _shaped_row(
         elif role == _TUPLE_TIME:
             if kind != INTEGER or not time_range[0] <= first <= time_range[1]:
                 return -1
-            _put(times, row, first)
+            store(times, row, first)
         elif role != _IGNORED:
             place = 0 if role == _DATASET_SPAN else 2
             if second == first or second - first > longest_name:
                 return -1
-            _put(spans, place * rows + row, first)
-            _put(spans, (place + 1) * rows + row, second)
+            store(spans, place * rows + row, first)
+            store(spans, (place + 1) * rows + row, second)
         p = after
     if p + bounds[values + 1] - bounds[values] != end or not _stands_at(
         buffer, p, words, masks, word_bounds[values], word_bounds[values + 1]
@@ -637,7 +597,7 @@ def _shaped_row(
     return entry
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(
     buffer, row_starts, row_ends, first_row, row, last_row, entry,
     most_cells, longest_row, longest_name, most_fields, unwanted, time_range,

@@ -1,10 +1,10 @@
 """Where the lines of many messages begin and end, for `sde.decoding.rows`."""
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
+
+from sde.kernels.compiling import kernel, load_word
 
 _NEWLINE = 10
 _CLOSE = 125
@@ -13,23 +13,11 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 _NEWLINES = _ONES * np.uint64(_NEWLINE)
 
 
-@intrinsic
-def _word(typing, buffer, at):
-    """The eight bytes at buffer[at:]. No check, no wrapping round."""
-
-    def generate(context, builder, signature, args):
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        place = builder.gep(array.data, [args[1]])
-        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(buffer, types.int64), generate
-
-
 @njit(inline="always")
 def _line_end(buffer, p, end):
     """The place of the next newline, or the end."""
     while p + 8 <= end:
-        differing = _word(buffer, p) ^ _NEWLINES
+        differing = load_word(buffer, p) ^ _NEWLINES
         if (differing - _ONES) & ~differing & _HIGH_BITS:
             break
         p += 8
@@ -46,14 +34,14 @@ def _bits_set(typing, word):
     return types.int64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_newlines(buffer, start, end):
     """Newlines in buffer[start:end], eight bytes at a time."""
     low = ~_HIGH_BITS
     count = 0
     p = start
     while p + 8 <= end:
-        differing = _word(buffer, p) ^ _NEWLINES
+        differing = load_word(buffer, p) ^ _NEWLINES
         # Exact in every byte, where the shorter test for one of them is not.
         count += _bits_set(~(((differing & low) + low) | differing | low))
         p += 8
@@ -63,7 +51,7 @@ def count_newlines(buffer, start, end):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def starting_with(buffer, starts, ends, which, mark, fits):
     """fits[j]: message which[j] starts with the mark."""
     for j in range(which.size):
@@ -84,7 +72,7 @@ def _is_blank(byte):
     return byte == 32 or byte == 13 or byte == 9 or byte == _NEWLINE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_first_lines(buffer, starts, ends, is_open):
     """is_open[i]: message i has several lines, and the first that is not blank ends without }."""
     for i in range(starts.size):
@@ -98,7 +86,7 @@ def open_first_lines(buffer, starts, ends, is_open):
         is_open[i] = line_end < ends[i] and buffer[last - 1] != _CLOSE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_lines(buffer, starts, ends, is_one, row_starts, row_ends, row_messages, row_lines):
     """Every line that is not blank, without the blanks around it; how many there are.
 

@@ -1,9 +1,9 @@
 """Pieces of a buffer, copied one after the other into another."""
 
-from numba import njit
+from sde.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_spans(buffer, starts, ends, out, offsets):
     """out[offsets[k]:offsets[k + 1]] = buffer[starts[k]:ends[k]]."""
     for k in range(starts.size):

@@ -6,6 +6,8 @@
 import numpy as np
 from numba import njit
 
+from sde.kernels.compiling import kernel
+
 NO_TIME = np.int64(np.iinfo(np.int64).min)
 # Years 1 to 9999: what lies beyond is a time in other units, or would overflow sums.
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999
@@ -79,7 +81,7 @@ def _clock(buffer, p, end, hour):
     return hour * _HOUR + minute * _MINUTE + second * _SECOND
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _zone(buffer, p, end):
     """How far a zone (nothing, Z, +hh, +hhmm, +hh:mm) is ahead of UTC; NO_TIME if it is none."""
     if p == end or (buffer[p] == _Z and p + 1 == end):
@@ -100,7 +102,7 @@ def _zone(buffer, p, end):
     return ahead if buffer[p] == _PLUS else -ahead
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _iso(buffer, p, end):
     """The time of `yyyy-mm-dd`, perhaps with `Thh:mm:ss`, a fraction and a zone behind it."""
     day = _digits(buffer, p + 8, end, 2)
@@ -132,7 +134,7 @@ def _iso(buffer, p, end):
     return time if EARLIEST <= time <= LATEST else NO_TIME
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _infore(buffer, p, end):
     """The time of `MM/dd/yyyy HH:mm:ss`; month, day and hour may have one digit."""
     width = 2 if _is_digit(buffer, p + 1, end) else 1
@@ -156,7 +158,7 @@ def _infore(buffer, p, end):
     return date + clock if clock >= 0 and p + 6 == end else NO_TIME
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def text_times(buffer, offsets, iso, infore, out, others):
     """out[i] = the time of text i, if it has one of the forms wanted, else NO_TIME.
 
@@ -183,7 +185,7 @@ def text_times(buffer, offsets, iso, infore, out, others):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_times(numbers, seconds_below, out):
     """out[i] = the time of a number: seconds if its magnitude is below that, else milliseconds."""
     for i in range(numbers.size):

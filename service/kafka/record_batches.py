@@ -6,16 +6,10 @@ Self-contained: numba's cache does not notice an edit in another file.
 
 # mypy: ignore-errors
 
-from __future__ import annotations
-
-from typing import Any
-
-import numba as nb
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
+
+from sde.kernels.compiling import copy_bytes, kernel_of, load_byte
 
 # Why the loop stopped.
 RESPONSE_DONE, CHUNK_FULL, UNUSUAL, RANGE_DONE = 0, 1, 2, 3
@@ -29,58 +23,32 @@ _BEFORE_BATCH = 12  # bytes that the length of a batch does not count
 _NEWLINE = 10
 
 
-@intrinsic
-def _copy(typing: Any, target: Any, at: Any, source: Any, start: Any, count: Any) -> Any:
-    """target[at : at + count] = source[start : start + count]. No check."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        places = []
-        for i in (0, 2):
-            array = cgutils.create_struct_proxy(signature.args[i])(context, builder, args[i])
-            places.append(builder.gep(array.data, [args[i + 1]]))
-        cgutils.raw_memcpy(builder, places[0], places[1], args[4], 1)
-        return context.get_dummy_value()
-
-    return types.void(target, types.int64, source, types.int64, types.int64), generate
-
-
-@intrinsic
-def _byte(typing: Any, buffer: Any, at: Any) -> Any:
-    """buffer[at] as int64. No check, no wrapping round."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        return builder.zext(builder.load(builder.gep(array.data, [args[1]])), ir.IntType(64))
-
-    return types.int64(buffer, types.int64), generate
-
-
-@nb.njit(inline="always")
+@njit(inline="always")
 def _integer(buffer, at, size):
     """A signed big-endian integer."""
     value = np.uint64(0)
     for i in range(size):
-        value = (value << np.uint64(8)) | np.uint64(_byte(buffer, at + i))
+        value = (value << np.uint64(8)) | np.uint64(load_byte(buffer, at + i))
     unused = np.uint64(64 - 8 * size)
     return np.int64(value << unused) >> np.int64(unused)
 
 
-@nb.njit(inline="always")
+@njit(inline="always")
 def _varint(buffer, p):
     """(place after it, value) of a zigzag number; at most ten bytes are looked at."""
-    byte = _byte(buffer, p)
+    byte = load_byte(buffer, p)
     p += 1
     value = np.uint64(byte & 0x7F)
     shift = np.uint64(7)
     while byte & 0x80 and shift < np.uint64(70):
-        byte = _byte(buffer, p)
+        byte = load_byte(buffer, p)
         p += 1
         value |= np.uint64(byte & 0x7F) << shift
         shift += np.uint64(7)
     return p, np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1))
 
 
-@nb.njit("int64(uint8[::1], int64, int64, int64)", cache=True, nogil=True)
+@kernel_of("int64(uint8[::1], int64, int64, int64)")
 def following_offset(buffer, p, end, offset):
     """The offset behind the last whole batch; `offset` if there is none."""
     while p + _HEADER_SIZE <= end:
@@ -92,11 +60,9 @@ def following_offset(buffer, p, end, offset):
     return offset
 
 
-@nb.njit(
+@kernel_of(
     "UniTuple(int64, 5)(uint8[::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
-    " uint8[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64)",
-    cache=True,
-    nogil=True,
+    " uint8[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64)"
 )
 def unpack(
     source, p, end, aborted, aborting, next_offset, end_offset,
@@ -116,7 +82,7 @@ def unpack(
         if p + size > end:
             break
         attributes = _integer(source, p + _ATTRIBUTES, 2)
-        if _byte(source, p + _MAGIC) != 2 or attributes & _COMPRESSION:
+        if load_byte(source, p + _MAGIC) != 2 or attributes & _COMPRESSION:
             return UNUSUAL, p, used, filled, next_offset
         base = _integer(source, p, 8)
         last = base + _integer(source, p + _LAST, 4)
@@ -158,7 +124,7 @@ def unpack(
                     continue
                 if filled == starts.size or used + value + 1 > buffer.size:
                     return CHUNK_FULL, p, used, filled, next_offset
-                _copy(buffer, used, source, at, value)
+                copy_bytes(source, at, buffer, used, value)
                 starts[filled] = used
                 ends[filled] = used + value
                 buffer[used + value] = _NEWLINE
