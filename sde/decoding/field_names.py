@@ -16,7 +16,7 @@ class FieldNames:
 
     The arrays belong to the scanner (`sde.kernels.json_scan`), which adds names to them. It stops a
     segment at `most` names, before a row, and one row has at most `most` names beside `values` and
-    as many in it: the arrays have room for that.
+    as many in it: the arrays have room for that. Should there be more, the scanner leaves the row.
 
     >>> list(FieldNames(10, 50, ["price"]).numbers())[-2:]
     ['values', 'price']
@@ -25,13 +25,16 @@ class FieldNames:
     def __init__(self, most: int, longest: int, first: Iterable[str] = ()) -> None:
         """The names in `first`, at most `most`, get the smallest numbers."""
         room = 4 * most + 2 * len(_RESERVED)
-        self.bytes = np.empty(room * (longest + 1) + 8, np.uint8)
+        known = [*_RESERVED, *(name.encode() for name in first)]
+        # What is longer in bytes than `longest` the scanner does not add, but it may be known.
+        size = sum(len(name) + 1 for name in known) + room * (longest + 1) + 8
+        self.bytes = np.empty(size, np.uint8)
         self.offsets = np.zeros(room + 1, np.int64)
         self.counts = np.zeros(1, np.int64)
         self.table = np.full(1 << (2 * room).bit_length(), -1, np.int64)
         self.follows = np.full(room + 1, -1, np.int64)
         self.seen = np.zeros(room, np.int64)
-        for name in (*_RESERVED, *(name.encode() for name in first)):
+        for name in known:
             quoted = np.frombuffer(bytearray(name + b'"'), np.uint8)
             json_scan.name_number(
                 quoted, 0, len(name), self.bytes, self.offsets, self.counts, self.table

@@ -305,7 +305,8 @@ def _same_name(buffer, start, end, names, name_offsets, name):
 def name_number(buffer, start, end, names, name_offsets, counts, table):
     """The number of the name buffer[start:end]; a new name is put in. A quote follows it.
 
-    Names are kept with their quote; behind the last one there is room for eight bytes more.
+    Names are kept with their quote; behind the last one there is room for eight bytes more. -1 if
+    there is no room for a new name. The table has more slots than there can be names.
     """
     h = np.uint64(14695981039346656037)
     for p in range(start, end):
@@ -321,6 +322,8 @@ def name_number(buffer, start, end, names, name_offsets, counts, table):
         slot = (slot + 1) & mask
     name = counts[0]
     at = name_offsets[name]
+    if name + 1 >= name_offsets.size or at + end - start + 1 + 8 > names.size:
+        return -1
     for i in range(end - start + 1):
         names[at + i] = load_byte(buffer, start + i)
     name_offsets[name + 1] = at + end - start + 1
@@ -376,6 +379,8 @@ def _row(
             if quote < 0 or quote - p > longest_name:
                 return -1
             name = name_number(buffer, p, quote, names, name_offsets, counts, table)
+            if name < 0:
+                return -1
             follows[last] = name
             p = quote + 1
         last = name + 1
@@ -477,6 +482,8 @@ def _learn(
         elif c == _QUOTE and name < 0:
             quote = _string_end(buffer, p + 1, end)
             name = name_number(buffer, p + 1, quote, names, name_offsets, counts, table)
+            if name < 0:
+                return 0
             p = quote + 1
         elif name >= 0 and (c == _QUOTE or c == _MINUS or _ZERO <= c <= _NINE):
             is_text[count] = c == _QUOTE

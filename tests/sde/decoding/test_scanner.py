@@ -1,0 +1,65 @@
+"""The scanner takes exactly what the plain reader takes, and never leaves its arrays."""
+
+import json
+
+import naive_decoding as naive
+import pytest
+
+from sde.decoding import Limits, decode_tuples
+from sde.decoding.field_names import FieldNames
+from sde.kernels import json_scan
+from sde.tuples.needs import Needs, NeedsByDataset
+
+LIMITS = Limits()
+
+
+def assert_equals_the_naive_way(payloads, limits=LIMITS, wanted=None):
+    messages = naive.messages(payloads)
+    decoded = decode_tuples(messages, 4, limits, wanted)
+    good, bad = naive.decode(messages, limits)
+    assert naive.refused(decoded.letters) == bad
+    if wanted is None:
+        assert naive.tuples_of(decoded.blocks) == good
+    return decoded
+
+
+def crowded(rounds, names):
+    """A tuple with `values` many times, each with names of its own."""
+    numbers = iter(range(rounds * names))
+    objects = [
+        '"values":{"values":1,' + ",".join(f'"n{next(numbers)}":1' for _ in range(names)) + "}"
+        for _ in range(rounds)
+    ]
+    return f'{{"dataset":"d","stream":"s",{",".join(objects)}}}'.encode()
+
+
+@pytest.mark.parametrize(("rounds", "names"), [(6, 990), (60, 990), (200, 3)])
+def test_many_objects_of_values_with_ever_new_names_find_room_or_are_left(rounds, names):
+    row = crowded(rounds, names)
+    good = b'{"dataset":"d","stream":"s","values":{"n1":1}}'
+    decoded = assert_equals_the_naive_way([good, row, good])
+    assert decoded.letters == []
+
+
+def test_a_table_of_names_that_is_full_takes_no_more():
+    names = FieldNames(2, 10)
+    found = []
+    for number in range(100):
+        text = f"n{number}".encode()
+        quoted = naive.messages([text + b'"']).buffer
+        arguments = (names.bytes, names.offsets, names.counts, names.table)
+        found.append(json_scan.name_number(quoted, 0, len(text), *arguments))
+    room = len(names.offsets) - 1
+    reserved = json_scan.RESERVED
+    assert found == [*range(reserved, room), *[-1] * (100 - room + reserved)]
+    assert len(names.numbers()) == room
+
+
+def test_names_that_are_long_in_bytes_leave_room_for_those_of_the_rows():
+    """A name has at most so many characters, each of up to four bytes."""
+    wanted = frozenset(chr(0x10000 + i) * LIMITS.max_name for i in range(LIMITS.max_fields))
+    fields = {f"{'n' * 500}{i}": 1 for i in range(999)}
+    row = json.dumps({"dataset": "d", "stream": "s", **fields, "values": {}}).encode()
+    rows = [row, row.replace(b'"nnn', b'"mmm'), row.replace(b'"nnn', b'"ooo')]
+    needs = NeedsByDataset({"d": Needs(wanted)})
+    assert_equals_the_naive_way(rows, wanted=needs)
