@@ -33,7 +33,7 @@ class FieldNames:
         self.counts = np.zeros(1, np.int64)
         self.table = np.full(1 << (2 * room).bit_length(), -1, np.int64)
         self.follows = np.full(room + 1, -1, np.int64)
-        self.seen = np.zeros(room, np.int64)
+        self.seen = np.full(2 * room, -1, np.int64)
         for name in known:
             quoted = np.frombuffer(bytearray(name + b'"'), np.uint8)
             json_scan.name_number(

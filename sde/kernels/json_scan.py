@@ -353,7 +353,11 @@ def _row(
     names, name_offsets, counts, table, follows, seen,
     entry_fields, entry_types, entry_words, entry_floats, spans, times,
 ):  # fmt: skip
-    """Scan one tuple: the next free entry, or -1 if the row is not in the subset."""
+    """Scan one tuple: the next free entry, or -1 if the row is not in the subset.
+
+    A name that occurs twice beside `values`, or twice in it, is not in the subset: each may occur
+    once in both. seen[level + name] is the last row that had the name there.
+    """
     spans[1, row] = 0
     spans[3, row] = 0
     first_entry = entry
@@ -361,7 +365,7 @@ def _row(
     has_values = False
     fields = 0
     last = 0
-    stamp = 2 * row + 1
+    level = 0
     if p >= end or load_byte(buffer, p) != _OPEN:
         return -1
     p += 1
@@ -384,9 +388,9 @@ def _row(
             follows[last] = name
             p = quote + 1
         last = name + 1
-        if seen[name] == stamp:
+        if seen[level + name] == row:
             return -1
-        seen[name] = stamp
+        seen[level + name] = row
         p = _skip_blanks(buffer, p, end)
         if p >= end or load_byte(buffer, p) != _COLON:
             return -1
@@ -399,9 +403,9 @@ def _row(
             fields = 0
             inside = True
             has_values = True
-            stamp += 1
+            level = seen.size // 2
             p = _skip_blanks(buffer, p + 1, end)
-            if p < end and load_byte(buffer, p) == _QUOTE:
+            if p < end and load_byte(buffer, p) != _CLOSE:
                 continue
         else:
             kind, p, first, second, number = _value(buffer, p, end)
@@ -448,7 +452,7 @@ def _row(
                 complete = spans[1, row] != 0 and spans[3, row] != 0 and (has_values or fields > 0)
                 return entry if complete and p == end else -1
             inside = False
-            stamp -= 1
+            level = 0
 
 
 @kernel

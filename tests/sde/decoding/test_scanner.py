@@ -23,6 +23,41 @@ def assert_equals_the_naive_way(payloads, limits=LIMITS, wanted=None):
     return decoded
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'{"dataset":"d","stream":"s","values":{,"a":1}}',
+        b'{"dataset":"d","stream":"s","values":{ , "a":1}}',
+        b'{"dataset":"d","stream":"s","values":{,}}',
+        b'{"dataset":"d","stream":"s","values":{"a":1,}}',
+        b'{"dataset":"d","stream":"s","values":{"a":1},}',
+        b'{,"dataset":"d","stream":"s","values":{"a":1}}',
+        b'{"dataset":"d","stream":"s","values":{:1}}',
+        b'{"dataset":"d","stream":"s","values":{',
+    ],
+)
+def test_what_is_no_json_is_refused_wherever_its_commas_stand(row):
+    decoded = assert_equals_the_naive_way([row] * 3)
+    assert [letter["code"] for letter in decoded.letters] == ["bad_json"] * 3
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'{"dataset":"d","stream":"s","time":5,"values":{"time":1},"time":null}',
+        b'{"dataset":"d","stream":"s","time":5,"values":{"time":1},"time":6}',
+        b'{"dataset":"d","stream":"s","values":{"values":1},"values":{"a":2}}',
+        b'{"dataset":"d","stream":"s","values":{"values":1},"values":3}',
+        b'{"dataset":"d","stream":"s","values":{"a":1,"a":2}}',
+        b'{"dataset":"d","stream":"s","a":1,"a":"x"}',
+        b'{"dataset":"d","stream":"s","values":{"dataset":"x"},"dataset":"e","a":1}',
+        b'{"dataset":"d","stream":"s","values":{"stream":"x","stream":"y"},"stream":"t"}',
+    ],
+)
+def test_of_a_repeated_name_the_last_one_holds(row):
+    assert_equals_the_naive_way([row] * 3)
+
+
 def crowded(rounds, names):
     """A tuple with `values` many times, each with names of its own."""
     numbers = iter(range(rounds * names))
