@@ -1,0 +1,47 @@
+"""What a broker sends is not trusted: no number in a batch leads out of it."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from service.kafka import record_batches as kernel
+from service.kafka.chunk import Chunk
+from service.kafka.cursor import Cursor
+
+LARGEST = b"\xfe" + b"\xff" * 8 + b"\x01"  # 2**63 - 1, as a zigzag varint
+SMALLEST = b"\xff" * 9 + b"\x01"
+
+
+def unpack(data):
+    source = np.full(len(data) + kernel.SLACK, 0xFF, np.uint8)
+    source[: len(data)] = np.frombuffer(data, np.uint8)
+    chunk = Chunk(Cursor({}, "t", 0, 0, 100, 1), 1 << 12, 50)
+    reason, at, chunk.used, chunk.filled, _ = kernel.unpack(
+        source, 0, len(data), np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, 100,
+        *chunk.state(),
+    )  # fmt: skip
+    return reason, at, chunk.messages()
+
+
+def batch(records):
+    header = struct.pack(
+        ">qiibIhiqqqhii", 0, 49 + len(records), 0, 2, 0, 0, 0, 1000, 1000, -1, -1, -1, 1
+    )
+    return header + records
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        LARGEST + b"\0\0\0" + LARGEST + b"\0" * 30,
+        LARGEST + b"\0\0\0\x02" + LARGEST + b"\0" * 30,
+        SMALLEST + b"\0\0\0\x02k\x02v\0",
+        b"\x10\0\0\0" + LARGEST + b"\0" * 30,
+        b"\x10\0\0\0\x02k" + LARGEST + b"\0" * 30,
+        b"\x10\0" + LARGEST * 3,
+    ],
+)
+def test_a_length_that_no_batch_can_have_is_unusual(record):
+    reason, at, messages = unpack(batch(record))
+    assert (reason, at, len(messages)) == (kernel.UNUSUAL, 0, 0)
