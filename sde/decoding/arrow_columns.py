@@ -79,6 +79,25 @@ def normal_form(array: pa.Array) -> pa.Array:
     return pc.cast(array, options=options).cast(pa.int64())
 
 
+def as_sent(table: pa.Table, row: int) -> dict[str, Any]:
+    """A row of a table whose types were checked, for a dead letter.
+
+    Dates and timestamps are shown as the numbers they are: they may lie beyond Python's years.
+
+    >>> as_sent(pa.table({"stream": ["s"], "time": pa.array([1 << 60], pa.timestamp("ms"))}), 0)
+    {'stream': 's', 'time': 1152921504606846976}
+    """
+    shown = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array = column.slice(row, 1).combine_chunks()
+        if types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if types.is_temporal(array.type):
+            array = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+        shown[name] = array[0].as_py()
+    return shown
+
+
 def to_column(array: pa.Array) -> Column:
     """A column in its normal form, as numpy arrays of its own: kernels want them writable."""
     if types.is_dictionary(array.type):

@@ -16,7 +16,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sde.decoding.arrow_columns import to_column
+from sde.decoding.arrow_columns import as_sent, to_column
 from sde.decoding.assembly import assemble
 from sde.decoding.frame_reader import ENVELOPE, Frame, read_frame
 from sde.decoding.letters import Letters
@@ -208,6 +208,6 @@ class _Tuples:
         message, line = int(self._message_of[row]), int(self._lines[row])
         shown = None
         if self._letters.room(message):
-            shown = self._sent[message].slice(line, 1).to_pylist()[0]
+            shown = as_sent(self._sent[message], line)
         fault = Fault(Code.BAD_TUPLE, text, name)
         self._letters.refuse(message, line, fault, orjson.dumps(shown, default=str))

@@ -1,5 +1,6 @@
 """Arrow frames mean what the same tuples mean as JSON; nothing in them is trusted."""
 
+import base64
 import datetime as dt
 import decimal
 import json
@@ -237,3 +238,13 @@ def test_a_damaged_frame_is_refused_or_read_but_never_stops_anything(data):
     good = b'{"dataset":"d","stream":"s","v":1}'
     decoded = decode(good, bytes(payload[:cut]), good)
     assert {(1000, 0), (1002, 0)} <= set(naive.tuples_of(decoded.blocks))
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ms"), pa.timestamp("us", "UTC"), pa.int64()])
+def test_a_time_beyond_the_years_that_python_knows_is_refused_and_shown(kind):
+    table = forex(time=pa.array([5, 1 << 60, 6], kind), day=pa.array([1, 1 << 30, 2], pa.date32()))
+    decoded = decode(frame(table))
+    assert naive.refused(decoded.letters) == {(1000, 1): "bad_tuple"}
+    excerpt = json.loads(base64.b64decode(decoded.letters[0]["excerpt"]))
+    assert excerpt == {"stream": "S2", "time": 1 << 60, "day": 1 << 30}
+    assert len(naive.tuples_of(decoded.blocks)) == 2
