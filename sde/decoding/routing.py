@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from sde.tuples.block import first_words
 from sde.tuples.column import Coded
 from sde.tuples.spans import gather
 from synopses.texts import Texts
+
+_SEED = np.uint64(secrets.randbits(64))  # no result depends on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,6 @@ def _distinct(spans: Spans, parents: NDArray[np.int32] | None) -> _Numbered:
     if parents is None:
         parents = np.zeros(len(spans), np.int32)
     number_of = np.empty(len(spans), np.int32)
-    firsts = kernel.distinct(spans.buffer, spans.starts, spans.ends, parents, number_of)
+    firsts = kernel.distinct(spans.buffer, spans.starts, spans.ends, parents, _SEED, number_of)
     names = gather(spans.buffer, spans.starts[firsts], spans.ends[firsts])
     return _Numbered(names, parents[firsts].astype(np.int64), number_of)

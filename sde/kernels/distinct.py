@@ -33,10 +33,10 @@ def _word_of(buffer, at, size):
 
 
 @kernel
-def _long_words(buffer, start, size):
+def _long_words(buffer, start, size, seed):
     """Two words that stand for a long name: hashes of its bytes."""
-    first = np.uint64(1)
-    second = np.uint64(2)
+    first = seed ^ np.uint64(1)
+    second = seed + np.uint64(2)
     for i in range(0, size, 8):
         word = _word_of(buffer, start + i, size - i)
         first = _mix(first ^ word)
@@ -54,13 +54,13 @@ def _equal(buffer, a, b, size):
 
 
 @kernel
-def _larger(table):
+def _larger(table, seed):
     """The same entries in a table of four times the size."""
     larger = np.zeros((4 * table.shape[0], 4), np.uint64)
     mask = np.uint64(larger.shape[0] - 1)
     for i in range(table.shape[0]):
         if table[i, 3]:
-            slot = _mix(table[i, 0] ^ _mix(table[i, 1] ^ table[i, 2])) & mask
+            slot = _mix(table[i, 0] ^ _mix(table[i, 1] ^ table[i, 2] ^ seed)) & mask
             while larger[slot, 3]:
                 slot = (slot + np.uint64(1)) & mask
             larger[slot, :] = table[i, :]
@@ -68,8 +68,12 @@ def _larger(table):
 
 
 @kernel
-def distinct(buffer, starts, ends, parents, numbers):
-    """numbers[i] = which distinct (parent, text) row i has; the rows they first stood in."""
+def distinct(buffer, starts, ends, parents, seed, numbers):
+    """numbers[i] = which distinct (parent, text) row i has; the rows they first stood in.
+
+    The seed changes where entries lie in the table and nothing else: who does not know it cannot
+    choose texts that all lie in one place.
+    """
     # An entry is two words of the text, parent and size, and its number + 1: one cache line.
     table = np.zeros((1024, 4), np.uint64)
     firsts = np.empty(512, np.int64)
@@ -83,7 +87,7 @@ def distinct(buffer, starts, ends, parents, numbers):
             first = _word_of(buffer, start, size)
             second = _word_of(buffer, start + 8, size - 8)
         else:
-            first, second = _long_words(buffer, start, size)
+            first, second = _long_words(buffer, start, size, seed)
         about = (np.uint64(parents[row]) << np.uint64(32)) | np.uint64(size)
         same = first == before_first and second == before_second and about == before_about
         if count > 0 and same and size <= _SHORT:
@@ -91,7 +95,7 @@ def distinct(buffer, starts, ends, parents, numbers):
             continue
         before_first, before_second, before_about = first, second, about
         mask = np.uint64(table.shape[0] - 1)
-        slot = _mix(first ^ _mix(second ^ about)) & mask
+        slot = _mix(first ^ _mix(second ^ about ^ seed)) & mask
         number = -1
         while table[slot, 3]:
             if table[slot, 0] == first and table[slot, 1] == second and table[slot, 2] == about:
@@ -110,7 +114,7 @@ def distinct(buffer, starts, ends, parents, numbers):
             count += 1
             if count == firsts.size:
                 firsts = np.concatenate((firsts, np.empty(3 * count, np.int64)))
-                table = _larger(table)
+                table = _larger(table, seed)
         numbers[row] = number
     return firsts[:count].copy()
 
