@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.fuzzing.frames import Frames
 from sde.decoding import Limits, decode_tuples
 from sde.tuples.block import Block
 from sde.tuples.times import event_times
@@ -248,3 +249,9 @@ def test_a_time_beyond_the_years_that_python_knows_is_refused_and_shown(kind):
     excerpt = json.loads(base64.b64decode(decoded.letters[0]["excerpt"]))
     assert excerpt == {"stream": "S2", "time": 1 << 60, "day": 1 << 30}
     assert len(naive.tuples_of(decoded.blocks)) == 2
+
+
+def test_fuzzed_frames_are_read_or_refused_and_nothing_else_is_touched():
+    good = b'{"dataset":"d","stream":"s","v":1}'
+    decoded = decode(*(p for one in Frames("tests").frames(1000) for p in (one, good)))
+    assert sum(len(block) for block in decoded.blocks if block.dataset == "d") >= 1000

@@ -1,10 +1,14 @@
 """The scanner takes exactly what the plain reader takes, and never leaves its arrays."""
 
 import json
+import os
+import subprocess
+import sys
 
 import naive_decoding as naive
 import pytest
 
+from bench.fuzzing.rows import Rows
 from sde.decoding import Limits, decode_tuples
 from sde.decoding.field_names import FieldNames
 from sde.kernels import json_scan
@@ -98,3 +102,20 @@ def test_names_that_are_long_in_bytes_leave_room_for_those_of_the_rows():
     rows = [row, row.replace(b'"nnn', b'"mmm'), row.replace(b'"nnn', b'"ooo')]
     needs = NeedsByDataset({"d": Needs(wanted)})
     assert_equals_the_naive_way(rows, wanted=needs)
+
+
+@pytest.mark.parametrize("limits", [LIMITS, Limits(max_fields=7, max_name=20)])
+def test_fuzzed_messages_become_what_reading_them_one_by_one_gives(limits):
+    assert_equals_the_naive_way(Rows(f"{limits}").messages(4000), limits)
+
+
+def test_a_short_fuzz_in_the_checked_form_finds_no_difference():
+    command = "-m bench.fuzz_scanner --rows 30000 --frames 1000 --batches 10000 --seed 7"
+    run = subprocess.run(
+        [sys.executable, *command.split()],
+        env={**os.environ, "SDE_CHECKED_KERNELS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.splitlines()[-1].endswith("seed 7: 0 differences")

@@ -81,3 +81,9 @@ except IndexError:
     ]:
         found = run(str(program), checked=checked)
         assert found.stdout == expected, found.stderr
+
+
+def test_the_tests_of_decoding_pass_in_the_checked_form():
+    found = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/sde/decoding",
+                "tests/sde/tuples", "tests/service/kafka/test_record_batches.py")  # fmt: skip
+    assert found.returncode == 0, found.stdout[-5000:]

@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import pytest
 
+from bench.fuzzing.record_batches import RecordBatches
 from service.kafka import record_batches as kernel
 from service.kafka.chunk import Chunk
 from service.kafka.cursor import Cursor
@@ -45,3 +46,12 @@ def batch(records):
 def test_a_length_that_no_batch_can_have_is_unusual(record):
     reason, at, messages = unpack(batch(record))
     assert (reason, at, len(messages)) == (kernel.UNUSUAL, 0, 0)
+
+
+def test_messages_of_fuzzed_batches_lie_within_what_was_unpacked():
+    for data in RecordBatches("tests").responses(20_000):
+        _, at, messages = unpack(data)
+        assert 0 <= at <= len(data)
+        assert (messages.starts <= messages.ends).all()
+        assert (messages.ends < len(messages.buffer)).all()
+        assert (np.diff(messages.offsets) > 0).all()
