@@ -8,6 +8,7 @@
     selection            the columns of a block that synopses read
     layer                one slot for each stream
     panes, intervals     windows by time: one slot for each stream and pane
+    cells                the pairs of stream and pane that a block holds
     sessions             session windows, found from panes
     count_windows        windows by the number of tuples
     ordinals             kinds with a window of their own, by the number of tuples

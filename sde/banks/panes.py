@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
+from sde.banks.cells import Cells, cells_of
 from sde.banks.intervals import Interval, asked, closing, horizon, open_window, require_kept
 from sde.banks.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.banks.pane_sums import PaneSums, merge_all
@@ -32,7 +33,6 @@ from synopses import Synopsis, Texts
 
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
 _UNSET = NO_TIME
-_WIDEST_GRID = 1 << 16  # places of a block's grid of streams and panes, however few its tuples
 
 
 class Part(NamedTuple):
@@ -141,54 +141,26 @@ class PanedLayer(Layer):
         return np.ones(len(hashes), np.bool_)
 
     def _pane_slots(self, selection: Selection, placed: Placed, room: int) -> NDArray[np.int32]:
-        """The slot of each tuple, -1 for none; panes that begin get one while there is room.
-
-        A block holds few panes of each stream: all that can occur make a small grid, which is
-        looked up once, and each tuple only finds its place in it.
-        """
-        panes, stream_of = placed.panes, placed.stream_of
-        low, high = kernel.bounds(panes)
-        if low == kernel.NO_PANE:
-            return np.full(len(panes), -1, np.int32)
-        if (high - low + 1) * len(placed.streams) > _WIDEST_GRID + 4 * len(panes):
-            known, numbers = np.unique(panes, return_inverse=True)
-            known = known[known != kernel.NO_PANE]
-            panes = np.where(
-                panes == kernel.NO_PANE, panes, numbers - (numbers.max() + 1 - len(known))
-            )
-            low, width = 0, len(known)
-        else:
-            known, width = np.arange(low, high + 1), int(high - low + 1)
-        used = np.zeros(width * len(placed.streams), np.bool_)
-        kernel.mark(panes, stream_of, low, width, used)
-        cells = np.flatnonzero(used)
-        grid = np.full(len(used), -1, np.int32)
-        grid[cells] = self._cell_slots(
-            selection, placed, cells // width, known[cells % width], room
-        )
-        slots = np.empty(len(panes), np.int32)
-        kernel.fill(panes, stream_of, low, width, grid, slots)
-        if (grid[cells] < 0).any():
-            self._shed[0] += np.count_nonzero((slots < 0) & (panes != kernel.NO_PANE))
+        """The slot of each tuple, -1 for none; panes that begin get one while there is room."""
+        cells = cells_of(placed.panes, placed.stream_of, len(placed.streams))
+        of_cells = self._cell_slots(selection, placed.streams[cells.streams], cells, room)
+        slots = cells.spread(of_cells)
+        if (of_cells < 0).any():
+            self._shed[0] += np.count_nonzero((slots < 0) & (cells.of_tuple >= 0))
         return slots
 
     def _cell_slots(
-        self,
-        selection: Selection,
-        placed: Placed,
-        which: NDArray[np.int64],
-        panes: NDArray[np.int64],
-        room: int,
+        self, selection: Selection, streams: NDArray[np.uint64], cells: Cells, room: int
     ) -> NDArray[np.int32]:
-        """The slots of panes of streams, the streams given by their index in the block."""
-        keys = self._keys(placed.streams[which], panes)
+        """The slot of each cell, -1 for none; `streams` are the hashes of their streams."""
+        keys = self._keys(streams, cells.panes)
         slots = self.table.find(keys)
         missing = np.flatnonzero(slots < 0)[: max(room, 0)]
         if len(missing):
             each = self.reach is Reach.EACH
-            names = selection.block.streams.take(which[missing]) if each else None
+            names = selection.block.streams.take(cells.streams[missing]) if each else None
             slots[missing] = made = self._make(keys[missing], names)
-            self._begin(made, placed.streams[which[missing]], panes[missing])
+            self._begin(made, streams[missing], cells.panes[missing])
         return slots
 
     def _begin(

@@ -93,12 +93,12 @@ def mark(panes, stream_of, low, width, used):
 
 
 @njit(cache=True, nogil=True)
-def fill(panes, stream_of, low, width, grid, slots):
-    """slots[i]: what the grid says for the tuple, -1 if it is not to be added."""
+def fill(panes, stream_of, low, width, grid, out):
+    """out[i]: what the grid says for the tuple, -1 if it is not to be added."""
     for i in range(panes.size):
-        slots[i] = -1
+        out[i] = -1
         if panes[i] != NO_PANE:
-            slots[i] = grid[stream_of[i] * width + panes[i] - low]
+            out[i] = grid[stream_of[i] * width + panes[i] - low]
 
 
 @njit(cache=True, nogil=True)
