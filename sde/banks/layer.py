@@ -103,8 +103,15 @@ class Layer:
         """Tuples left out because their stream found no room."""
         return int(self._shed[0])
 
+    @property
+    def unpromised(self) -> int:
+        """Slots that streams took which nobody had promised them at creation."""
+        return len(self.table) if self.reach is Reach.EACH else 0
+
     def add(self, selection: Selection, room: int, watermark: int | None) -> None:
-        """Add a block; at most `room` new slots may be made, what needs more is shed.
+        """Add a block; `room` slots may be made beyond those that were promised at creation.
+
+        What needs more is shed.
 
         `watermark` is that of the data set, by the layer's own clock.
         """
@@ -140,7 +147,7 @@ class Layer:
         """The slot of each tuple, -1 for none."""
         block = selection.block
         if self.reach is Reach.WHOLE:
-            slot = self._find_or_make(np.array([WHOLE_STREAM]), None, room)[0]
+            slot = self._find_or_make(np.array([WHOLE_STREAM]), None, 1)[0]
             return np.full(len(block), slot, np.int32)
         if self.reach is Reach.NAMED:
             return self.table.find(block.stream_hashes)[block.stream_of]

@@ -69,6 +69,7 @@ class PanedLayer(Layer):
 
     def _map(self) -> None:
         super()._map()
+        self._unpromised: int | None = None  # not counted yet
         used = self.bank.used
         fresh = self._store.array(f"{self.name}.counters", np.int64, (), 7)
         if not fresh.any():
@@ -155,7 +156,8 @@ class PanedLayer(Layer):
         """The slot of each cell, -1 for none; `streams` are the hashes of their streams."""
         keys = self._keys(streams, cells.panes)
         slots = self.table.find(keys)
-        missing = np.flatnonzero(slots < 0)[: max(room, 0)]
+        missing = np.flatnonzero(slots < 0)
+        missing = missing[self._may_begin(streams[missing], cells.panes[missing], room)]
         if len(missing):
             each = self.reach is Reach.EACH
             names = selection.block.streams.take(cells.streams[missing]) if each else None
@@ -163,16 +165,50 @@ class PanedLayer(Layer):
             self._begin(made, streams[missing], cells.panes[missing])
         return slots
 
+    def _may_begin(
+        self, streams: NDArray[np.uint64], panes: NDArray[np.int64], room: int
+    ) -> NDArray[np.bool_]:
+        """Which new panes get a slot: as many as were promised to each stream, and `room` more.
+
+        Where there is no room for all, the newest do: the others are the first to leave anyway.
+        """
+        if len(panes) <= room:
+            return np.ones(len(panes), np.bool_)
+        newest = np.argsort(-panes, kind="stable")
+        begins = np.zeros(len(panes), np.bool_)
+        if self.reach is not Reach.EACH:
+            owners = self._stream_of[self.table.entries()[1]]
+            rank = ranks(np.concatenate([owners, streams[newest]]))[len(owners) :]
+            begins[newest] = rank < self.window.panes
+        begins[newest[~begins[newest]][: max(room, 0)]] = True
+        return begins
+
+    @property
+    def unpromised(self) -> int:
+        """Of streams that panes were promised to at creation, those beyond the promise."""
+        if self.reach is Reach.EACH or len(self.table) <= self.window.panes:
+            return super().unpromised
+        if self._unpromised is None:
+            owners = self._stream_of[self.table.entries()[1]]
+            panes = np.unique(owners, return_counts=True)[1]
+            self._unpromised = int(np.maximum(panes - self.window.panes, 0).sum())
+        return self._unpromised
+
     def _begin(
         self, slots: NDArray[np.int32], streams: NDArray[np.uint64], panes: NDArray[np.int64]
     ) -> None:
         """New slots are the panes of these streams."""
+        self._unpromised = None
         self._pane_of[slots], self._stream_of[slots] = panes, streams
         if self.window.type == SESSION:
             self._first[slots], self._last[slots] = np.iinfo(np.int64).max, _UNSET
         oldest = int(self._counters[_OLDEST])
         lowest = int(panes.min())
         self._counters[_OLDEST] = lowest if oldest == _UNSET else min(oldest, lowest)
+
+    def _free(self, hashes: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+        self._unpromised = None
+        super()._free(hashes, slots)
 
     def begin_stream(self, stream: np.uint64) -> None:
         self._named.insert(np.array([stream]), np.zeros(1, np.int32))
@@ -357,6 +393,20 @@ class PanedLayer(Layer):
     def _reach(self, stream: np.uint64, kept: Kept, time: int) -> None:
         """Time is at least as far as what was put in; in all of a pane the same window is open."""
         self._counters[_LATEST] = max(self._counters[_LATEST], time)
+
+
+def ranks(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How many equal values stand before each one.
+
+    >>> ranks(np.array([7, 9, 7, 7], np.uint64)).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    starts = np.unique(values[order], return_index=True)[1]
+    lengths = np.diff(np.append(starts, len(values)))
+    found = np.empty(len(values), np.int64)
+    found[order] = np.arange(len(values)) - np.repeat(starts, lengths)
+    return found
 
 
 def choose_session(found: list[Session[int]], span: Span | None, gap: int) -> Session[int] | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sde.banks.bank import ArrayBank, Bank, open_bank
 from sde.banks.count_windows import CountedLayer
-from sde.banks.layer import WHOLE_STREAM, Kept, Layer, Reach
+from sde.banks.layer import WHOLE_STREAM, Kept, Layer
 from sde.banks.ordinals import OrdinalLayer
 from sde.banks.panes import PanedLayer
 from sde.banks.selection import Selection
@@ -299,7 +299,7 @@ class Shard:
         )
 
     def _free_bytes(self, dataset: str) -> int:
-        """What this shard may still take for streams of a data set.
+        """What this shard may still take for streams and panes of a data set.
 
         That is its share of what the engine may hold and has not promised to others.
         """
@@ -311,11 +311,9 @@ class Shard:
         )
 
     def _room(self, layer: Layer, free: int) -> int:
-        """How many more slots a layer may take; what was promised at creation is not refused."""
+        """How many slots a layer may take beyond those that were promised at creation."""
         panes = layer.window.panes if layer.window else 1
         slots = -(-self.limits.max_streams // self.of) * panes - len(layer.table)
-        if layer.reach is not Reach.EACH:
-            return slots
         return min(slots, free // max(1, layer.bank.template.memory))
 
     def has_room(self, instance: Instance, stream: str) -> bool:
@@ -382,8 +380,11 @@ def stream_key(definition: Definition, stream: str | None) -> np.uint64:
 
 
 def _bytes(layers: Iterable[Layer]) -> int:
-    """What streams hold that came by themselves."""
-    return sum(len(x.table) * x.bank.template.memory for x in layers if x.reach is Reach.EACH)
+    """What is held beyond what was promised at creation.
+
+    That is what streams hold that came by themselves, and panes beyond those of an even flow.
+    """
+    return sum(layer.unpromised * layer.bank.template.memory for layer in layers)
 
 
 def _store_name(what: str, key: str) -> str:

@@ -182,6 +182,56 @@ def test_an_import_finds_no_room_either():
     assert described(engine)["streams"] == 3
 
 
+# -- panes ----------------------------------------------------------------------------------------
+
+
+def seconds(stream, count, start=0):
+    """A tuple of each second, from so many seconds ago on."""
+    return [
+        {"dataset": "d", "stream": stream, "time": T0 + 1000 * (start + n), "values": {"k": n}}
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("limit", ["max_bytes", "max_dataset_bytes"])
+@pytest.mark.parametrize("scope", ["dataset", {"stream": "s"}, "stream"])
+def test_panes_of_every_scope_keep_to_the_limit_and_the_newest_are_kept(scope, limit):
+    most = 40 * SIZE
+    engine = engine_with(shards=1, **{limit: most})
+    engine.run([create("u", scope=scope, window={"size": "1s", "keep": "2s"})])
+    engine.run(data=seconds("s", 300), time=T0)
+    engine.union.clear()  # before the watermark takes most of them away
+    told = described(engine)
+    assert told["panes"] * SIZE <= most
+    assert told["panes"] >= 30
+    assert (told["tuples"], told["shed"]) == (told["panes"], 300 - told["panes"])
+    named = {"stream": "s"} if scope == "stream" else {}
+    span = {"from": T0 + 270_000, "to": T0 + 300_000}
+    total = engine.ask(op="estimate", uid="u", query={"type": "total"}, **named, **span)
+    assert total["value"] == 30
+
+
+def test_a_stream_finds_the_panes_that_were_promised_to_it_whatever_others_took():
+    engine = engine_with(shards=1, max_bytes=20 * SIZE)
+    window = {"size": "1s", "keep": "2s"}  # five panes
+    engine.run([create(f"u-{s}", scope={"stream": s}, window=window) for s in ("s", "t")])
+    for data in (seconds("s", 300), seconds("t", 5)):
+        engine.run(data=data, time=T0)
+        engine.union.clear()  # before the watermark takes some of them away
+    panes = {s: described(engine, f"u-{s}")["panes"] for s in ("s", "t")}
+    assert panes == {"s": 15, "t": 5}
+
+
+def test_panes_that_left_make_room_for_others():
+    engine = engine_with(shards=1, max_bytes=20 * SIZE)
+    engine.run([create("u", scope="stream", window={"size": "1s", "keep": "2s"})])
+    for start in range(0, 300, 10):
+        engine.run(data=seconds("s", 10, start), time=T0)
+        engine.settle()
+    told = described(engine)
+    assert (told["shed"], told["late_dropped"]) == (0, 0)
+
+
 # -- bytes ----------------------------------------------------------------------------------------
 
 SMALL = {
