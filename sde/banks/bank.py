@@ -15,13 +15,16 @@ from synopses import BankedSynopsis, Items, Synopsis
 
 _USED, _FREED, _STAMP = 0, 1, 2
 _SLOT_BYTES = 8 + 8 + 8 + 4  # that a bank keeps of a slot beside the synopsis
+_WORTH_IT = 1 << 20  # bytes of free slots that are worth the trouble of giving them back,
+_WORTH_A_LAYER = 64 << 10  # and so many more for each layer that has to be told
 
 
 class Bank(abc.ABC):
     """Slots are taken and given back; a freed slot is empty again and is taken first.
 
     Layers call it; `tuples`, `skipped` and `stamps` have a row for each slot and are read by
-    others, but only the bank writes to them. Arrays may be longer than `used`.
+    others, but only the bank writes to them. Arrays may be longer than `used`. When most slots are
+    free, the shard has the arrays written anew without them (`compact`).
     """
 
     def __init__(self, store: Store, name: str, template: Synopsis) -> None:
@@ -81,6 +84,42 @@ class Bank(abc.ABC):
         self._freed[start : start + len(slots)] = slots
         self._counts[_FREED] += len(slots)
 
+    def is_sparse(self, layers: int) -> bool:
+        """Whether so much is free that `compact` is worth its cost; `layers` use this bank.
+
+        Then three slots were emptied for each one that has to be copied.
+        """
+        free = self.used - self.live
+        worth = _WORTH_IT + layers * _WORTH_A_LAYER
+        return free > 3 * self.live and free * (self.template.memory + _SLOT_BYTES) > worth
+
+    def compact(self) -> NDArray[np.int32]:
+        """Give back the memory of free slots; the new number of each slot, -1 for a free one.
+
+        The order of slots stays. Arrays that were read before keep their old content.
+        """
+        used, slots = self.used, self._live_slots()
+        before, stamp = self._by_slot(), int(self._counts[_STAMP])
+        self._store.drop(self.name)
+        self._counts = self._store.array(f"{self.name}.counts", np.int64, (), 3)
+        self._counts[_USED], self._counts[_STAMP] = len(slots), stamp
+        self._map()
+        for name, array in self._by_slot().items():
+            array[: len(slots)] = before[name][slots]
+        new_slots = np.full(used, -1, np.int32)
+        new_slots[slots] = np.arange(len(slots))
+        return new_slots
+
+    def _live_slots(self) -> NDArray[np.int64]:
+        """The slots in use, in their order."""
+        is_live = np.ones(self.used, np.bool_)
+        is_live[self._freed[: self.used - self.live]] = False
+        return np.flatnonzero(is_live)
+
+    def _by_slot(self) -> dict[str, NDArray[Any]]:
+        """The arrays with a row for each slot in use."""
+        return {"tuples": self.tuples, "skipped": self.skipped, "stamps": self.stamps}
+
     def add(self, slots: NDArray[np.int32], items: Items) -> None:
         """Add item i to the synopsis in `slots[i]`."""
         kernel.count(slots, self.tuples)
@@ -137,6 +176,9 @@ class ArrayBank(Bank):
         layout = self.template.layout()
         self.arrays = {name: self._array(f"a.{name}", *spec) for name, spec in layout.items()}
 
+    def _by_slot(self) -> dict[str, NDArray[Any]]:
+        return {**super()._by_slot(), **{f"a.{name}": a for name, a in self.arrays.items()}}
+
     def _add(self, slots: NDArray[np.int32], items: Items) -> None:
         self.template.add_slots(self.arrays, slots, items)
 
@@ -176,6 +218,20 @@ class ObjectBank(Bank):
     def _map(self) -> None:
         super()._map()
         self._sizes = self._array("sizes", np.int64)
+
+    def _by_slot(self) -> dict[str, NDArray[Any]]:
+        return {**super()._by_slot(), "sizes": self._sizes}
+
+    def compact(self) -> NDArray[np.int32]:
+        self.save()
+        blobs = [self._store.read_blob(self._blob(s)) for s in self._live_slots().tolist()]
+        new_slots = super().compact()
+        for slot, blob in enumerate(blobs):
+            if blob is not None:
+                self._store.write_blob(self._blob(slot), blob)
+        objects = ((int(new_slots[slot]), one) for slot, one in self._objects.items())
+        self._objects = {slot: one for slot, one in objects if slot >= 0}
+        return new_slots
 
     def _blob(self, slot: int) -> str:
         return f"{self.name}.o.{slot}"

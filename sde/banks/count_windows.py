@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +31,12 @@ class CountedLayer(PanedLayer):
     def remap(self) -> None:
         self._counter_of.remap()
         super().remap()
+
+    def _other_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._other_arrays(), "counts": self._counts[: len(self._counter_of)]}
+
+    def _other_tables(self) -> list[SlotTable]:
+        return [*super()._other_tables(), self._counter_of]
 
     @property
     def reads_times(self) -> bool:

@@ -86,6 +86,42 @@ class Layer:
         self.names.remap()
         self._map()
 
+    def move(self, new_slots: NDArray[np.int32]) -> None:
+        """The bank was compacted: `new_slots` has the new number of each slot, by the old one.
+
+        All that the layer keeps is written anew, so that it takes no more room than it needs.
+        """
+        hashes, slots = self.table.entries()
+        names = Texts.of(self.names.of(slots)) if self.reach is Reach.EACH else None
+        by_slot = {name: array[slots] for name, array in self._by_slot().items()}
+        others = {name: array.copy() for name, array in self._other_arrays().items()}
+        tables = [table.entries() for table in self._other_tables()]
+        self._store.drop(self.name)
+        self.remap()
+        slots = new_slots[slots]
+        self.table.insert(hashes, slots)
+        if names is not None and len(slots):
+            self.names.put(slots, names)
+        for table, entries in zip(self._other_tables(), tables, strict=True):
+            table.insert(*entries)
+        self._map()
+        for name, array in self._by_slot().items():
+            array[slots] = by_slot[name]
+        for name, array in self._other_arrays().items():
+            array[:] = others[name]
+
+    def _by_slot(self) -> dict[str, NDArray[Any]]:
+        """The arrays with a row for each slot of the bank."""
+        return {} if self.idle is None else {"quiet_since": self._quiet_since}
+
+    def _other_arrays(self) -> dict[str, NDArray[Any]]:
+        """All other arrays, as long as they are in use."""
+        return {"shed": self._shed[:1]}
+
+    def _other_tables(self) -> list[SlotTable]:
+        """Tables that do not lead to slots of the bank."""
+        return []
+
     @property
     def reads_times(self) -> bool:
         """Whether ingest must keep the times of tuples."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from sde.wire.windows import ARRIVAL, SESSION, Window
 from synopses import Synopsis, Texts
 
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
+_COUNTERS = 7
 _UNSET = NO_TIME
 
 
@@ -71,7 +72,7 @@ class PanedLayer(Layer):
         super()._map()
         self._unpromised: int | None = None  # not counted yet
         used = self.bank.used
-        fresh = self._store.array(f"{self.name}.counters", np.int64, (), 7)
+        fresh = self._store.array(f"{self.name}.counters", np.int64, (), _COUNTERS)
         if not fresh.any():
             fresh[[_LATEST, _OLDEST, _GONE]] = _UNSET
         self._counters = fresh
@@ -83,6 +84,18 @@ class PanedLayer(Layer):
     def remap(self) -> None:
         self._named.remap()
         super().remap()
+
+    def _by_slot(self) -> dict[str, NDArray[Any]]:
+        arrays = {**super()._by_slot(), "panes": self._pane_of, "streams": self._stream_of}
+        if self.window.type == SESSION:
+            arrays |= {"first": self._first, "last": self._last}
+        return arrays
+
+    def _other_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._other_arrays(), "counters": self._counters[:_COUNTERS]}
+
+    def _other_tables(self) -> list[SlotTable]:
+        return [*super()._other_tables(), self._named]
 
     @property
     def fields(self) -> set[str]:

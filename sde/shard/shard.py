@@ -323,11 +323,21 @@ class Shard:
         return known or self._room(layer, self._free_bytes(definition.dataset)) > 0
 
     def save(self) -> None:
-        """Bring the store up to date."""
+        """Bring the store up to date, and give back what banks do not need."""
+        for bank in self._banks.values():
+            if bank.is_sparse(layers=0):
+                self._compact(bank)
         for bank in self._banks.values():
             bank.save()
         for file in self._files:
             file.write()
+
+    def _compact(self, bank: Bank) -> None:
+        layers = [layer for layer in self._layers.values() if layer.bank is bank]
+        if bank.is_sparse(len(layers)):
+            new_slots = bank.compact()
+            for layer in layers:
+                layer.move(new_slots)
 
     # -- questions -----------------------------------------------------------------------------
 
