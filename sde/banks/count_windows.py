@@ -18,7 +18,10 @@ from sde.wire import Definition
 
 
 class CountedLayer(PanedLayer):
-    """Pane n of a stream holds its tuples from n times the pane's length on."""
+    """Pane n of a stream holds its tuples from n times the pane's length on.
+
+    A stream has a counter of its tuples while it has panes.
+    """
 
     def __init__(self, store: Store, name: str, bank: Bank, definition: Definition) -> None:
         self._counter_of = SlotTable(store, f"{name}.counter_of")
@@ -42,13 +45,48 @@ class CountedLayer(PanedLayer):
     def reads_times(self) -> bool:
         return "times" in type(self.bank.template).reads
 
+    # -- data -----------------------------------------------------------------------------------
+
+    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        known = len(self._counter_of)
+        super().add(selection, room, watermark)
+        if len(self._counter_of) > known:
+            self._forget_refused(selection.block.stream_hashes, known)
+
     def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
+        """Tuples that others of their block push out of all windows are not added at all."""
         block = selection.block
         chosen = self._chosen(selection)
         counters = self._counters_of(block.stream_hashes, chosen)
+        own = counters[chosen]
+        last_before = (self._counts[own] - 1) // self.window.pane
         kernel.place_by_count(
             self._counts, counters, block.stream_of, chosen, self.window.pane, panes
         )
+        first_kept = (self._counts[own] - 1) // self.window.pane - self.window.panes + 1
+        self._let_go(block.stream_hashes[chosen], last_before, first_kept)
+        if (first_kept > last_before + 1).any():
+            oldest = np.zeros(len(chosen), np.int64)
+            oldest[chosen] = first_kept
+            panes[panes < oldest[block.stream_of]] = kernel.NO_PANE
+
+    def _let_go(
+        self,
+        streams: NDArray[np.uint64],
+        last: NDArray[np.int64],
+        first_kept: NDArray[np.int64],
+    ) -> None:
+        """Give back the panes before `first_kept` of streams whose last pane was `last`."""
+        first = np.maximum(last - self.window.panes + 1, 0)
+        count = np.maximum(np.minimum(last + 1, first_kept) - first, 0)
+        if not count.any():
+            return
+        number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        keys = self._keys(np.repeat(streams, count), np.repeat(first, count) + number)
+        slots = self.table.find(keys)
+        self._free(keys[slots >= 0], slots[slots >= 0])
+
+    # -- counters -------------------------------------------------------------------------------
 
     def _counters_of(
         self, hashes: NDArray[np.uint64], chosen: NDArray[np.bool_]
@@ -61,37 +99,58 @@ class CountedLayer(PanedLayer):
             found[new] = np.arange(start, start + len(new))
             self._counter_of.insert(hashes[new], found[new])
             self._counts = self._array("counts", len(self._counter_of))
+            self._counts[found[new]] = 0
         return found
 
-    def _begin(
-        self, slots: NDArray[np.int32], streams: NDArray[np.uint64], panes: NDArray[np.int64]
-    ) -> None:
-        """A pane that begins sends an old one of the same stream away."""
-        super()._begin(slots, streams, panes)
-        for stream, pane in zip(streams, panes.tolist(), strict=True):
-            old = self._keys(stream, np.array([pane - self.window.panes]))
-            gone = self.table.find(old)
-            self._free(old[gone >= 0], gone[gone >= 0])
+    def _forget_refused(self, streams: NDArray[np.uint64], known: int) -> None:
+        """Streams that found no room lose the counters they were given, which are the last."""
+        counters = self._counter_of.find(streams)
+        new = np.argsort(counters, kind="stable")[np.count_nonzero(counters < known) :]
+        streams, counters = streams[new], counters[new]
+        last = (self._counts[counters] - 1) // self.window.pane
+        has_pane = self.table.find(self._keys(streams, last)) >= 0
+        if has_pane.all():
+            return
+        counts = self._counts[counters[has_pane]]
+        self._counter_of.remove(streams)
+        again = np.arange(known, known + len(counts), dtype=np.int32)
+        self._counter_of.insert(streams[has_pane], again)
+        self._counts[again] = counts
+
+    def _forget_streams_without_panes(self) -> None:
+        """Their counters are needed no more; the others move together."""
+        streams, counters = self._counter_of.entries()
+        stays = np.isin(streams, self._stream_of[self.slots(None)])
+        if stays.all():
+            return
+        counts = self._counts[counters[stays]]
+        self._counter_of.clear()
+        self._counter_of.insert(streams[stays], np.arange(len(counts), dtype=np.int32))
+        self._counts[: len(counts)] = counts
+
+    def sweep(self, tick: int) -> None:
+        before = len(self.table)
+        super().sweep(tick)
+        if len(self.table) < before:
+            self._forget_streams_without_panes()
+
+    def drop_stream(self, stream: np.uint64) -> None:
+        super().drop_stream(stream)
+        self._forget_streams_without_panes()
+
+    def clear(self) -> None:
+        super().clear()
+        self._counter_of.clear()
 
     def now_for(self, stream: np.uint64) -> int | None:
         """The number of the stream's last tuple."""
         counter = int(self._counter_of.find(np.array([stream]))[0])
         return int(self._counts[counter]) - 1 if counter >= 0 else None
 
-    def clear(self) -> None:
-        super().clear()
-        self._counts[:] = 0
-
     def _reach(self, stream: np.uint64, kept: Kept, time: int) -> None:
         counter = self._counters_of(np.array([stream]), np.ones(1, np.bool_))
         reached = time + kept.tuples + kept.skipped
         self._counts[counter] = np.maximum(self._counts[counter], reached)
-
-    def drop_stream(self, stream: np.uint64) -> None:
-        super().drop_stream(stream)
-        counter = int(self._counter_of.find(np.array([stream]))[0])
-        if counter >= 0:
-            self._counts[counter] = 0
 
     @property
     def _index_bytes(self) -> int:

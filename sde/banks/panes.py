@@ -111,8 +111,9 @@ class PanedLayer(Layer):
     # -- data -----------------------------------------------------------------------------------
 
     def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        before = len(self.table)
         placed = self._placed(selection, watermark)
-        slots = self._pane_slots(selection, placed, room)
+        slots = self._pane_slots(selection, placed, room + before - len(self.table))
         self._add(selection, slots)
         if self.window.type == SESSION:
             kernel.extremes(slots, selection.times(self.window), self._first, self._last)

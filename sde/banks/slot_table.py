@@ -65,7 +65,8 @@ class SlotTable:
         self._size[0] -= kernel.remove(self._hashes, self._marks, hashes)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all, and begin small again."""
+        self._map(_SMALLEST)
         self._marks[:] = 0
         self._size[:2] = 0
 
