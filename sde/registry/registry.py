@@ -109,8 +109,8 @@ class Registry(Factual):
         for uid, version in self._versions.items():
             yield ["version", uid, version]
         yield ["tick", self.time]
-        for dataset, clock, time, reached in self.watermarks:
-            yield ["watermark", dataset, clock, time, reached]
+        for watermark in self.watermarks:
+            yield ["watermark", *watermark]
         for watching in self.watches:
             yield ["watch", as_fact(watching)]
 
@@ -210,12 +210,22 @@ class Registry(Factual):
     def _on_version(self, uid: str, version: int) -> None:
         self._versions[uid] = version
 
-    def _on_tick(self, time: int) -> None:
+    def _on_tick(self, time: int, caught_up: bool = False) -> None:
         self.time = max(self.time, time)  # a clock that was set back does not count
         self.watches.on_tick(self.time)
+        if caught_up:
+            self.watermarks.on_tick(self.time)
 
-    def _on_watermark(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
+    def _on_watermark(
+        self,
+        dataset: str,
+        clock: str,
+        time: int,
+        reached: Reached,
+        quiet_since: dict[str, int] | None = None,
+    ) -> None:
         self.watermarks.learn(dataset, clock, reached)
+        self.watermarks.learn_quiet(dataset, clock, quiet_since or {})
         self.watermarks.set(dataset, clock, time)
 
     def _on_watch(self, record: dict[str, Any]) -> None:
@@ -334,8 +344,9 @@ class Registry(Factual):
     def keep_version(self, uid: str, number: int) -> None:
         self._change("version", uid, max(number, self._versions.get(uid, 0)))
 
-    def tick(self, time: int) -> None:
-        self._change("tick", time)
+    def tick(self, time: int, caught_up: bool = False) -> None:
+        """The clock goes on; `caught_up`: all that had come until then was read."""
+        self._change("tick", time, caught_up)
 
     def advance(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
         """Move a data set's watermark, never back, and keep how far its partitions are."""

@@ -2,17 +2,20 @@
 
 Partitions of a topic are read at different paces, so a data set's watermark is that of the
 partition that is furthest behind: what is in order in its partition is never late. A partition
-counts while it brings tuples, and for a while after; one that falls silent holds nobody up.
+counts from its first tuples until it is silent. Whether it is silent or only read more slowly than
+others, tuples cannot tell; a tick that says all was read can. So the watermark does not depend on
+how tuples are cut into batches, also while a backlog is read.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from sde.records.loop import Reached
 
-SILENCE = 10_000  # ms, by the arrival of tuples elsewhere, after which a partition is silent
+SILENCE = 10_000  # ms without tuples, and with nothing left to be read, that end a partition's say
 
 
 def later(one: Reached, other: Reached) -> Reached:
@@ -24,36 +27,74 @@ def later(one: Reached, other: Reached) -> Reached:
     return both
 
 
+@dataclass(slots=True)
+class _Clock:
+    time: int | None = None  # the watermark
+    reached: Reached = field(default_factory=dict)  # of the partitions that count
+    quiet_since: dict[str, int] = field(default_factory=dict)  # the first tick after their tuples
+
+
 class Watermarks:
+    """By data set and clock."""
+
     def __init__(self) -> None:
-        self._times: dict[str, dict[str, int]] = defaultdict(dict)  # by data set and clock
-        self._reached: dict[tuple[str, str], Reached] = {}
+        self._clocks: dict[str, dict[str, _Clock]] = defaultdict(dict)
 
     def get(self, dataset: str, clock: str) -> int | None:
-        return self._times[dataset].get(clock)
+        found = self._clocks[dataset].get(clock) if dataset in self._clocks else None
+        return None if found is None else found.time
 
     def set(self, dataset: str, clock: str, time: int) -> None:
         """Move a watermark; never back."""
-        self._times[dataset][clock] = max(time, self._times[dataset].get(clock, time))
+        one = self._clock(dataset, clock)
+        one.time = time if one.time is None else max(time, one.time)
 
     def after(self, dataset: str, clock: str, news: Reached) -> int:
         """Where the watermark is once `news` of some partitions are known."""
-        reached = later(self._reached.get((dataset, clock), {}), news)
-        newest = max(arrival for _, arrival in reached.values())
-        counted = [
-            time
-            for partition, (time, arrival) in reached.items()
-            if partition in news or newest - arrival <= SILENCE
-        ]
-        held = self.get(dataset, clock)
-        lowest = min(counted)
-        return lowest if held is None else max(held, lowest)
+        one = self._clocks.get(dataset, {}).get(clock, _Clock())
+        lowest = min(time for time, _ in later(one.reached, news).values())
+        return lowest if one.time is None else max(one.time, lowest)
 
     def learn(self, dataset: str, clock: str, news: Reached) -> None:
-        held = self._reached.get((dataset, clock), {})
-        self._reached[dataset, clock] = later(held, news)
+        """Tuples came from some partitions."""
+        one = self._clock(dataset, clock)
+        one.reached = later(one.reached, news)
+        for partition in news:
+            one.quiet_since.pop(partition, None)
 
-    def __iter__(self) -> Iterator[tuple[str, str, int, Reached]]:
-        for dataset, clocks in self._times.items():
-            for clock, time in clocks.items():
-                yield dataset, clock, time, self._reached.get((dataset, clock), {})
+    def learn_quiet(self, dataset: str, clock: str, since: dict[str, int]) -> None:
+        """Some partitions are quiet since a tick."""
+        self._clock(dataset, clock).quiet_since.update(since)
+
+    def on_tick(self, time: int) -> None:
+        """At this time all was read that had come: partitions without tuples may be silent.
+
+        Tuples came some time between two ticks; silence counts from the second of them.
+        """
+        for clocks in self._clocks.values():
+            for one in clocks.values():
+                for partition in list(one.reached):
+                    if time - one.quiet_since.setdefault(partition, time) >= SILENCE:
+                        del one.reached[partition], one.quiet_since[partition]
+
+    def next_due(self, last: int) -> int | None:
+        """When a tick is needed, if a partition is behind others; `last` is the time of the last.
+
+        None: nobody is waiting for anybody.
+        """
+        for clocks in self._clocks.values():
+            for one in clocks.values():
+                times = {time for time, _ in one.reached.values()}
+                if len(times) > 1:
+                    return last + SILENCE // 2
+        return None
+
+    def _clock(self, dataset: str, clock: str) -> _Clock:
+        return self._clocks[dataset].setdefault(clock, _Clock())
+
+    def __iter__(self) -> Iterator[tuple[str, str, int, Reached, dict[str, int]]]:
+        """Data set, clock, watermark, how far its partitions are, and since when they are quiet."""
+        for dataset, clocks in self._clocks.items():
+            for clock, one in clocks.items():
+                if one.time is not None:
+                    yield dataset, clock, one.time, one.reached, one.quiet_since

@@ -188,9 +188,12 @@ class Shard:
 
     # -- time ------------------------------------------------------------------------------------
 
-    def tick(self, time: int) -> None:
-        """Let the clock go on: what has outlived its time goes."""
-        self.registry.tick(time)
+    def tick(self, time: int, caught_up: bool = False) -> None:
+        """Let the clock go on: what has outlived its time goes.
+
+        `caught_up`: all that had come until then was read.
+        """
+        self.registry.tick(time, caught_up)
         now = self.registry.time
         for uid in [u for u, at in self.registry.expiries.items() if at <= now]:
             self.delete(uid)
@@ -215,6 +218,7 @@ class Shard:
         registry = self.registry
         waiting = [
             registry.watches.next_due(),
+            registry.watermarks.next_due(registry.time),
             *(holder.next_due() for holder in self.beside.values()),
             *registry.expiries.values(),
         ]

@@ -294,7 +294,7 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
 
     match message:
         case Tick(time=time, caught_up=caught_up):
-            shard.tick(time)
+            shard.tick(time, caught_up)
             if caught_up:
                 for dataset, clock in shard.clocks_of(ARRIVAL):
                     advance(dataset, clock, shard.registry.time - _ARRIVAL_SLACK, {})

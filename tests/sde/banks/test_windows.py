@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wire_messages import create
 
-from sde.registry.watermarks import SILENCE, Watermarks
 from sde.testing import LocalEngine
 from synopses import KINDS, Items
 
@@ -316,14 +315,3 @@ def test_what_is_in_order_in_its_partition_is_never_late():
 def progress(reached):
     clocks = {"|auto|3600000": {place: list(times) for place, times in reached.items()}}
     return {"op": "progress", "checkpoint": "-", "dataset": "d", "clocks": clocks}
-
-
-def test_a_partition_that_falls_silent_holds_nobody_up():
-    marks = Watermarks()
-    for news in ({"a": (100, 0), "b": (50, 0)}, {"a": (900, SILENCE)}):
-        time = marks.after("d", "c", news)
-        marks.learn("d", "c", news)
-        marks.set("d", "c", time)
-        assert time == 50
-    assert marks.after("d", "c", {"a": (5000, SILENCE + 1)}) == 5000
-    assert marks.after("d", "c", {"b": (60, SILENCE + 1)}) == 60
