@@ -142,11 +142,42 @@ class PanedLayer(Layer):
             panes,
             self._counters,
         )
+        if window.type == SESSION and watermark is not None:
+            self._drop_tuples_of_closed_sessions(selection, watermark, panes)
         if latest != _UNSET:
             block, arrival = selection.block, int(selection.arrivals.max())
             self._counters[_LATEST] = max(self._counters[_LATEST], latest)
             news = {f"{block.topic}/{block.partition}": (int(latest), arrival)}
             self.reached = later(self.reached, news)
+
+    def _drop_tuples_of_closed_sessions(
+        self, selection: Selection, watermark: int, panes: NDArray[np.int64]
+    ) -> None:
+        """A session that has ended for good stays as it was: tuples that would join it are late.
+
+        The last tuple of such a session lies in the cell before the one that is now `closing`, all
+        later tuples of it in that cell. Of a whole data set no shard knows alone what has ended.
+        """
+        window, times = self.window, selection.times(self.window)
+        ended = watermark - window.lateness
+        closing = ended // window.gap
+        rows = np.flatnonzero((panes == closing) & (times < ended))
+        if not len(rows) or self.reach is Reach.WHOLE:
+            return
+        which, place = np.unique(selection.block.stream_of[rows], return_inverse=True)
+        streams = selection.block.stream_hashes[which]
+        before, within = (
+            self.table.find(self._keys(streams, np.full(len(which), cell)))
+            for cell in (closing - 1, closing)
+        )
+        end = self._last[before] + window.gap
+        goes_on = (within >= 0) & (self._first[within] < end)
+        is_closed = (before >= 0) & (end <= ended) & ~goes_on
+        late = rows[is_closed[place] & (times[rows] < end[place])]
+        panes[late] = kernel.NO_PANE
+        self._counters[kernel.LATE_DROPPED] += len(late)
+        if (closing + 1) * window.gap <= watermark:  # they were counted as late, but in time
+            self._counters[kernel.LATE] -= len(late)
 
     def _chosen(self, selection: Selection) -> NDArray[np.bool_]:
         """Which streams of a block this layer summarises."""
