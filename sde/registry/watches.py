@@ -59,11 +59,16 @@ class Watches:
             self.end(watch)
 
     def on_tick(self, time: int) -> None:
-        """Those that are due ask once, however many times they were missed."""
+        """Those that are due ask once, however many times they were missed.
+
+        None is due later than a period from now: the clock of a client that was ahead when it
+        asked does not keep its watch waiting.
+        """
         self.due = []
         for watch, every in self._timed.items():
             running = self._running[watch]
             assert running.due is not None
+            running.due = min(running.due, time + every)
             if running.due <= time:
                 self.due.append(watch)
                 running.due += every * (1 + (time - running.due) // every)

@@ -219,3 +219,10 @@ def test_an_answer_that_cannot_be_given_is_an_error_for_its_watch_alone():
         assert replies[name].get("code") == asked.get("code")
         assert replies[name].get("value") == asked.get("value")
         assert replies[name]["number"] == 1
+
+
+def test_a_client_whose_clock_is_ahead_gets_the_answers_of_its_watch():
+    engine = started(create("u"))
+    engine.run([watch(every="1s")], time=T0 + 3_600_000)
+    numbers = [n for second in range(1, 61) for n, _ in told(after(engine, second))]
+    assert numbers == list(range(1, 60))
