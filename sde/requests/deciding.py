@@ -47,10 +47,9 @@ def _holds(condition: tuple[str, float], value: Any) -> bool:
 
 
 def _moved(request: Watch, last: Any, value: Any) -> bool:
+    """Whether a value is further from the last one than the threshold, or at all without one."""
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (last, value))
     if not numbers:
         return bool(last != value)
-    difference = abs(value - last)
     least, relative = request.least_change
-    limit = least * (abs(last) if relative else 1)
-    return bool(difference > 0 and difference >= limit)
+    return bool(abs(value - last) > least * (abs(last) if relative else 1))

@@ -19,13 +19,13 @@ def test_on_change_is_quiet_when_nothing_changes():
     ("threshold", "sizes", "answered"),
     [
         (None, [1, 1, 2], [1, 2, 4]),
-        (5, [1, 4, 1, 4, 1], [1, 6, 11]),
-        (4, [1, 4, 1, 3, 1], [1, 5, 9]),
-        ("50%", [10, 4, 1, 5, 3], [10, 15, 23]),
+        (5, [1, 4, 1, 1, 6], [1, 7, 13]),
+        (4, [1, 4, 1, 3, 1, 1], [1, 6, 11]),
+        ("50%", [10, 5, 1, 7, 2], [10, 16, 25]),
         ("0%", [1, 1], [1, 2]),
     ],
 )
-def test_on_change_answers_when_the_value_is_far_enough_from_the_last_answer(
+def test_on_change_answers_when_the_value_moved_by_more_than_the_threshold(
     threshold, sizes, answered
 ):
     fields = {} if threshold is None else {"threshold": threshold}
