@@ -87,6 +87,7 @@ class EachStates(_Partial, frozen=True, tag="each"):
     items: list[str]
     states: States
     answers: list[Estimate] = []  # of the items, where this shard alone knows them
+    left_out: int = 0  # how many other items had tuples here
 
 
 class WatchEnded(_Partial, frozen=True, tag="ended"):

@@ -1,16 +1,18 @@
 """Watches that answer for each key, or each stream, that had tuples in a batch.
 
 They are answered in the batch itself: every shard says what it holds of the synopsis and which
-keys came, and merge asks for all of them.
+keys came, and merge asks for all of them. A batch has `NUMBERS` numbers for answers; where more
+keys came than that, the last of them says how many were left out.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from sde.records.partial import EachStates, Subject
 from sde.records.result import States
@@ -19,12 +21,13 @@ from sde.registry.registry import Instance
 from sde.requests.questions import ask, heading
 from sde.shard.shard import Shard
 from sde.tuples.block import Block
-from sde.wire import DATASET_SCOPE, EACH_KEY, Ask, Code, Definition, Refusal, Watch
+from sde.wire import DATASET_SCOPE, EACH_KEY, Ask, Code, Definition, Fault, Refusal, Watch
 from synopses import Estimate, Texts
 
 _log = logging.getLogger(__name__)
 
-MOST = 10_000  # keys or streams that a watch answers for in one batch
+NUMBERS = 10_000  # of answers that a watch has in one batch
+MOST = NUMBERS - 1  # keys or streams that it answers for
 
 
 def check_each(definition: Definition, each: str | None) -> None:
@@ -37,6 +40,16 @@ def check_each(definition: Definition, each: str | None) -> None:
     else:
         return
     raise Refusal(Code.BAD_REQUEST, f"each={each!r}: expected {expected}", "each")
+
+
+def left_out(count: int) -> Fault:
+    """What the last answer of a batch says when keys or streams were left out."""
+    return Fault(
+        Code.LIMIT_EXCEEDED,
+        f"{count} more keys or streams had tuples in this batch: a watch answers for at most "
+        f"{MOST} of them at once",
+        "each",
+    )
 
 
 def question_for(request: Watch, item: str) -> Ask:
@@ -74,18 +87,18 @@ class EachWatcher:
         definition, request = instance.definition, watching.request
         if definition.stream is not None and not self._shard.owns(definition, definition.stream):
             return []
-        keys = _distinct(_some_of_each(block, definition.key) for block in blocks)
+        keys, more = _distinct([_keys_of(block, definition.key) for block in blocks])
         states = ask(self._shard, question_for(request, ""), None)
         answers: list[Estimate] = []
         if states.estimate is not None:  # of one stream: asked here, key by key
             asked = [ask(self._shard, question_for(request, key), None) for key in keys]
             answers = [one.estimate for one in asked if one.estimate is not None]
-        return [self._partial(watching, instance, keys, states, answers)]
+        return [self._partial(watching, instance, keys, states, answers, more)]
 
     def _streams(
         self, watching: Watching, instance: Instance, blocks: list[Block]
     ) -> list[EachStates]:
-        streams = _distinct(block.streams for block in blocks)
+        streams, more = _distinct([(block.stream_hashes, block.streams) for block in blocks])
         request = watching.request
         asked = [ask(self._shard, question_for(request, stream), None) for stream in streams]
         found = [(s, one) for s, one in zip(streams, asked, strict=True) if one.estimate]
@@ -94,7 +107,7 @@ class EachWatcher:
         tuples = sum(one.tuples[0] or 0 for _, one in found)
         items = [stream for stream, _ in found]
         answers = [one.estimate for _, one in found if one.estimate is not None]
-        return [self._partial(watching, instance, items, States(tuples=[tuples]), answers)]
+        return [self._partial(watching, instance, items, States(tuples=[tuples]), answers, more)]
 
     def _partial(
         self,
@@ -103,6 +116,7 @@ class EachWatcher:
         items: list[str],
         states: States,
         answers: list[Estimate],
+        more: int,
     ) -> EachStates:
         head = heading(self._shard, [instance])
         return EachStates(
@@ -115,22 +129,26 @@ class EachWatcher:
             items=items,
             states=replace(states, about=head.about, plugin=head.plugin, estimate=None),
             answers=answers,
+            left_out=more,
         )
 
 
-def _some_of_each(block: Block, field: str) -> Texts:
-    """Each value of a field once."""
+def _keys_of(block: Block, field: str) -> tuple[NDArray[np.uint64], Texts]:
+    """The hashes of a field's values, and the values, each once."""
     hashes, valid = block.keys(field)
     rows = np.arange(len(block)) if valid is None else np.flatnonzero(valid)
-    first = np.unique(hashes[rows, 0], return_index=True)[1]
-    return block.texts(field).take(rows[first])
+    once, first = np.unique(hashes[rows, 0], return_index=True)
+    return once, block.texts(field).take(rows[first])
 
 
-def _distinct(columns: Iterable[Texts]) -> list[str]:
-    """The texts that occur, in order, at most so many."""
+def _distinct(columns: list[tuple[NDArray[np.uint64], Texts]]) -> tuple[list[str], int]:
+    """The texts that occur, in order, at most so many, and how many others there are.
+
+    Those with the lowest hashes: all shards leave out the same ones.
+    """
+    hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *(h for h, _ in columns)]))
+    chosen = hashes[:MOST]
     found: set[str] = set()
-    for texts in columns:
-        found.update(texts)
-        if len(found) > MOST:
-            break
-    return sorted(found)[:MOST]
+    for own, texts in columns:
+        found.update(texts.take(np.flatnonzero(np.isin(own, chosen))))
+    return sorted(found), max(0, len(hashes) - MOST)

@@ -14,7 +14,7 @@ from sde.records.watching import Watching
 from sde.requests.boundary import Quarantine, fault_of
 from sde.requests.completeness import require_none_refused
 from sde.requests.deciding import decide
-from sde.requests.each import MOST, question_for
+from sde.requests.each import MOST, NUMBERS, left_out, question_for
 from sde.requests.gathered import Gathered
 from sde.stages.writer import ReplyWriter
 from sde.wire import Code, Refusal, ReplyFields, watch_answer
@@ -67,7 +67,7 @@ class WatchAnswers:
             )
 
     def on_each(self, partials: list[EachStates]) -> Iterator[Outgoing]:
-        """One answer for each key or stream that any shard names."""
+        """One answer for each key or stream that any shard names; the last may say of others."""
         watching = partials[0].watch
         gathered = Gathered([partial.states for partial in partials], None)
         about = {"batch": partials[0].batch, "site": self._writer.site}
@@ -75,8 +75,9 @@ class WatchAnswers:
         for partial in partials:
             unknown: list[Estimate | None] = [None] * len(partial.items)
             estimates |= zip(partial.items, partial.answers or unknown, strict=True)
-        first = partials[0].batch * MOST
-        for number, (item, estimate) in enumerate(sorted(estimates.items()), first + 1):
+        items = sorted(estimates.items())
+        first = partials[0].batch * NUMBERS + 1
+        for number, (item, estimate) in enumerate(items[:MOST], first):
             question = question_for(watching.request, item)
             try:
                 found = gathered.estimate(question) if estimate is None else estimate
@@ -85,6 +86,10 @@ class WatchAnswers:
             except Exception as error:
                 fields = fault_of(error, watching, self._quarantine).as_json()
             yield self._message(watching, number, fields)
+        more = len(items[MOST:]) + sum(partial.left_out for partial in partials)
+        if more:
+            fields = {**left_out(more).as_json(), "left_out": more, **about}
+            yield self._message(watching, first + MOST, fields)
 
     def on_ended(self, partial: WatchEnded) -> Outgoing:
         watching = partial.watch
