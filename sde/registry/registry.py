@@ -82,7 +82,9 @@ class Registry(Factual):
         self._of_uid: dict[str, int] = {}
         self._sharers: dict[str, int] = defaultdict(int)  # how many instances share a layer
         self._outcomes: OrderedDict[str, str] = OrderedDict()  # JSON, by request
+        self._clock_users: dict[tuple[str, str], int] = defaultdict(int)  # windows, by clock
         self._versions: dict[str, int] = {}  # snapshots taken, by uid
+        self._old_versions: OrderedDict[str, int] = OrderedDict()  # of uids that were deleted
         self._promised: dict[str | None, int] = defaultdict(int)  # bytes, by data set; None: all
 
     # -- facts ----------------------------------------------------------------------------------
@@ -106,7 +108,7 @@ class Registry(Factual):
             yield ["attach", uid, number, self.expiries.get(uid)]
         for request_id, outcome in self._outcomes.items():
             yield ["outcome", request_id, outcome]
-        for uid, version in self._versions.items():
+        for uid, version in (*self._old_versions.items(), *self._versions.items()):
             yield ["version", uid, version]
         yield ["tick", self.time]
         for watermark in self.watermarks:
@@ -159,6 +161,8 @@ class Registry(Factual):
         of.numbers.setdefault(stream, []).append(number)
         self._promised[of.definition.dataset] += of.promise
         self._promised[None] += of.promise
+        if (key := _clock_of(of)) is not None:
+            self._clock_users[key] += 1
         if layer not in self._sharers:
             self._came[layer] = instance
         self._sharers[layer] += 1
@@ -176,16 +180,25 @@ class Registry(Factual):
         self._of_uid[uid] = number
         if expires is not None:
             self.expiries[uid] = expires
+        if uid in self._old_versions:
+            self._versions[uid] = self._old_versions.pop(uid)
 
     def _on_detach(self, uid: str) -> None:
         instance = self.instances[self._of_uid.pop(uid)]
         instance.uids.remove(uid)
         self.expiries.pop(uid, None)
         self.watches.end_of(uid)
+        if uid in self._versions:
+            self._keep_old_version(uid, self._versions.pop(uid))
         if instance.uids:
             return
         del self.instances[instance.number]
         pattern, layer = instance.pattern, instance.layer
+        if (key := _clock_of(pattern)) is not None:
+            self._clock_users[key] -= 1
+            if not self._clock_users[key]:
+                del self._clock_users[key]
+                self.watermarks.forget(*key)
         self._promised[pattern.definition.dataset] -= pattern.promise
         self._promised[None] -= pattern.promise
         pattern.part_with(instance.stream, instance.number)
@@ -208,7 +221,16 @@ class Registry(Factual):
             self._outcomes.popitem(last=False)
 
     def _on_version(self, uid: str, version: int) -> None:
-        self._versions[uid] = version
+        if uid in self._of_uid:
+            self._versions[uid] = version
+        else:
+            self._keep_old_version(uid, version)
+
+    def _keep_old_version(self, uid: str, version: int) -> None:
+        """Long enough for whoever uses the uid again before its snapshots are looked up anew."""
+        self._old_versions[uid] = version
+        while len(self._old_versions) > self._limits.remembered_requests:
+            self._old_versions.popitem(last=False)
 
     def _on_tick(self, time: int, caught_up: bool = False) -> None:
         self.time = max(self.time, time)  # a clock that was set back does not count
@@ -224,6 +246,8 @@ class Registry(Factual):
         reached: Reached,
         quiet_since: dict[str, int] | None = None,
     ) -> None:
+        if (dataset, clock) not in self._clock_users:  # the last window went meanwhile
+            return
         self.watermarks.learn(dataset, clock, reached)
         self.watermarks.learn_quiet(dataset, clock, quiet_since or {})
         self.watermarks.set(dataset, clock, time)
@@ -339,10 +363,13 @@ class Registry(Factual):
 
     def next_version(self, uid: str) -> int:
         """The number that a snapshot without a name gets."""
-        return self._versions.get(uid, 0) + 1
+        return self._last_version(uid) + 1
 
     def keep_version(self, uid: str, number: int) -> None:
-        self._change("version", uid, max(number, self._versions.get(uid, 0)))
+        self._change("version", uid, max(number, self._last_version(uid)))
+
+    def _last_version(self, uid: str) -> int:
+        return self._versions.get(uid, self._old_versions.get(uid, 0))
 
     def tick(self, time: int, caught_up: bool = False) -> None:
         """The clock goes on; `caught_up`: all that had come until then was read."""
@@ -397,3 +424,9 @@ class Registry(Factual):
         """Of a request that came before."""
         text = self._outcomes.get(request_id)
         return None if text is None else outcome_of(text)
+
+
+def _clock_of(pattern: Pattern) -> tuple[str, str] | None:
+    """The data set and clock whose watermark the windows of a pattern go by."""
+    window = pattern.definition.window
+    return None if window is None else (pattern.definition.dataset, window.clock)

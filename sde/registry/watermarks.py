@@ -66,6 +66,13 @@ class Watermarks:
         """Some partitions are quiet since a tick."""
         self._clock(dataset, clock).quiet_since.update(since)
 
+    def forget(self, dataset: str, clock: str) -> None:
+        """No window has this clock any more."""
+        clocks = self._clocks.get(dataset, {})
+        clocks.pop(clock, None)
+        if not clocks:
+            self._clocks.pop(dataset, None)
+
     def on_tick(self, time: int) -> None:
         """At this time all was read that had come: partitions without tuples may be silent.
 

@@ -98,3 +98,20 @@ def test_old_outcomes_are_forgotten_first():
     for name in ("r1", "r2", "r3"):
         registry.remember(name, Done())
     assert [registry.outcome(n) is not None for n in ("r1", "r2", "r3")] == [False, True, True]
+
+
+def test_numbers_of_snapshots_of_deleted_synopses_are_forgotten_after_a_while():
+    registry = Registry(StateLimits(remembered_requests=10))
+    for n in range(50):
+        registry.create(**create(f"u{n}"), since=0)
+        registry.keep_version(f"u{n}", 3)
+        registry.delete(f"u{n}")
+    assert registry.next_version("u49") == 4  # used again at once it goes on
+    assert registry.next_version("u1") == 1
+    assert sum(fact[0] == "version" for fact in registry.facts()) == 10
+    registry.create(**create("u49"), since=0)
+    registry.keep_version("u49", 4)
+    again = Registry(StateLimits(remembered_requests=10))
+    for fact in registry.facts():
+        again.apply(fact)
+    assert list(again.facts()) == list(registry.facts())

@@ -12,6 +12,7 @@ from sde.registry.registry import Registry
 from sde.registry.registry_file import RegistryFile
 from sde.storage.store import MemoryStore
 from sde.wire import Definition, Refusal, Watch
+from sde.wire.windows import Window
 
 LIMITS = StateLimits(remembered_requests=5)
 
@@ -23,8 +24,13 @@ def opened(store):
     return registry, file
 
 
+WINDOW = Window("tumbling", size=1000, slide=1000)
+
+
 def definition(n, **fields):
-    return Definition("d", "count_min", {"epsilon": 0.5 / (1 + n % 3)}, key="k", **fields)
+    window = WINDOW if n % 4 == 0 else None
+    params = {"epsilon": 0.5 / (1 + n % 3)}
+    return Definition("d", "count_min", params, key="k", window=window, **fields)
 
 
 def watch(name, uid, **fields):
@@ -46,8 +52,8 @@ def change_at_random(registry, rng, n):
         lambda: registry.delete(uid),
         lambda: registry.remember(f"r{n}", Done(uid="newline\n\r\u2028", value=n)),
         lambda: registry.keep_version(uid, n),
-        lambda: registry.tick(n * 400),
-        lambda: registry.advance("d", f"clock{n % 2}", moment, {f"p{n % 3}": (moment, n)}),
+        lambda: registry.tick(n * 400, bool(n % 2)),
+        lambda: registry.advance("d", WINDOW.clock, moment, {f"p{n % 3}": (moment, n)}),
         lambda: registry.watch(watch(other, uid, **every)) if registry.find(uid) else None,
         lambda: registry.unwatch(other),
         lambda: registry.answered(other, n, [1.5, None, "x"], True),

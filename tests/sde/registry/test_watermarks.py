@@ -148,3 +148,39 @@ def test_a_registry_that_is_read_again_knows_who_is_quiet():
     assert list(registry.watermarks) == list(written.watermarks)
     registry.tick(T0 + 10_000 + SILENCE, caught_up=True)
     assert [reached for *_, reached, _ in registry.watermarks] == [{}]
+
+
+# -- their end ------------------------------------------------------------------------------------
+
+
+def test_the_watermark_of_a_data_set_ends_with_its_last_window():
+    engine = LocalEngine(shards=1)
+    for n in range(30):
+        dataset = f"day-{n}"
+        request = {**windowed(dataset=dataset), "id": f"c{n}"}
+        engine.run([request, {**windowed("v", dataset=dataset), "id": f"v{n}"}])
+        engine.run(data=[row(0, dataset)])
+        engine.settle()
+        engine.run([{"id": f"x{n}", "op": "delete", "uid": "v"}])
+        assert described(engine)["watermark"] == T0
+        engine.run([{"id": f"d{n}", "op": "delete", "uid": "w"}])
+    assert list(engine.shard(0).registry.watermarks) == []
+
+
+def test_progress_of_a_window_that_was_deleted_meanwhile_leaves_nothing():
+    engine = LocalEngine(shards=1)
+    engine.run([windowed()])
+    engine.run([{"id": "x", "op": "delete", "uid": "w"}], [row(0)])
+    engine.run([windowed("v", dataset="other"), create("u")], [row(1)])
+    engine.settle()
+    assert list(engine.shard(0).registry.watermarks) == []
+
+
+def test_a_window_that_is_left_keeps_the_watermark_of_its_own_clock():
+    engine = LocalEngine(shards=1)
+    engine.run([windowed(), create("v", window={"size": "1s", "skew": "2h"})])
+    engine.run(data=[row(5)])
+    engine.settle()
+    engine.run([{"id": "x", "op": "delete", "uid": "v"}])
+    assert described(engine)["watermark"] == T0 + 5_000
+    assert len(list(engine.shard(0).registry.watermarks)) == 1
