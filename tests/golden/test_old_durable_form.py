@@ -139,6 +139,8 @@ def payload(message):
 def same(one, two):
     """Equal JSON, numbers up to the last digits of a libm."""
     if isinstance(one, dict) and isinstance(two, dict):
+        if {"bytes", "kind"} <= one.keys() & two.keys():  # of a synopsis: more of it is counted now
+            one, two = one | {"bytes": one["bytes"] >= two["bytes"]}, two | {"bytes": True}
         if one.keys() == two.keys() <= {"tuples", "bytes"}:  # of a site: its frames may shrink
             return one.get("tuples") == two.get("tuples")
         return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
