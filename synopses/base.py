@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import abc
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -209,8 +209,13 @@ class Synopsis(abc.ABC):
 
 
 class BankedSynopsis(Synopsis):
-    """A synopsis whose state is arrays of fixed shape; all zero bytes mean empty."""
+    """A synopsis whose state is arrays of fixed shape; all zero bytes mean empty.
 
+    `later_arrays` are the last of the layout, which states of past versions did not have: bytes
+    leave them out while they are all zero, so that such states are read and written as ever.
+    """
+
+    later_arrays: ClassVar[tuple[str, ...]] = ()
     _arrays: Arrays
 
     @abc.abstractmethod
@@ -248,13 +253,21 @@ class BankedSynopsis(Synopsis):
     def _payload(self) -> bytes:
         if sys.byteorder != "little":
             raise StateError("states are exchanged between little-endian machines only")
-        return b"".join(array.tobytes() for array in self.arrays.values())
+        later = any(self.arrays[name].any() for name in self.later_arrays if name in self.arrays)
+        shown = self.arrays.values() if later else self._first_arrays().values()
+        return b"".join(array.tobytes() for array in shown)
+
+    def _first_arrays(self) -> Arrays:
+        """All but the later arrays."""
+        return {n: array for n, array in self.arrays.items() if n not in self.later_arrays}
 
     def _load(self, payload: memoryview) -> None:
-        if len(payload) != self.memory:
-            raise StateError(f"{self.kind}: {len(payload)} bytes, expected {self.memory}")
+        whole, later = self.memory, self._bytes(self.later_arrays)
+        if len(payload) not in (whole, whole - later):
+            raise StateError(f"{self.kind}: {len(payload)} bytes, expected {whole}")
         at = 0
-        for array in self.arrays.values():
+        shown = self.arrays if len(payload) == whole else self._first_arrays()
+        for array in shown.values():
             array.reshape(-1)[:] = np.frombuffer(payload, array.dtype, array.size, at)
             at += array.nbytes
 
@@ -265,5 +278,10 @@ class BankedSynopsis(Synopsis):
 
     @property
     def memory(self) -> int:
-        sizes = (np.dtype(t).itemsize * int(np.prod(s)) for t, s in self.layout().values())
-        return sum(sizes)
+        return self._bytes(self.layout())
+
+    def _bytes(self, names: Iterable[str]) -> int:
+        """What these arrays take, those of them that there are."""
+        layout = self.layout()
+        specs = [layout[name] for name in names if name in layout]
+        return sum(np.dtype(dtype).itemsize * int(np.prod(shape)) for dtype, shape in specs)

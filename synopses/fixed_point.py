@@ -1,22 +1,85 @@
-"""Weights as whole units: sums of whole numbers do not depend on the order of adding."""
+"""Weights as whole units: sums of whole numbers do not depend on the order of adding.
+
+What is lost by it is kept beside the sums, in an array `losses` of three numbers for each synopsis:
+how far positive weights were from their units, the same of negative ones (both in 1/1024 units,
+rounded up), and the sum of the absolute weights in 2^20 units, each rounded down. The first two
+bound every error by rounding. The third says when sums may be beyond 64 bits: while it is below
+2^62 units none is, if fewer than 2^42 weights came. All three are sums of numbers that are not
+negative: they merge by adding, and stop at 2^61. A weight that is a whole unit to the precision of
+a float loses nothing.
+
+States without losses have zeros there, which their bytes leave out: these are the bytes of the
+versions before this account. What states of those versions lost is not known and not stated.
+"""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synopses.errors import StateError
 from synopses.kernels import fixed_point as kernel
 
-_LARGEST = float(2**53)
+LOSSES = "losses"
+LAYOUT: dict[str, tuple[Any, tuple[int, ...]]] = {LOSSES: (np.int64, (3,))}
+
+_LARGEST = 2.0**62  # units of one weight; and of the sum of all, before it counts as saturated
+_SATURATED = 2 ** (62 - kernel.LARGE_BITS)
 
 
-def to_units(weights: NDArray[np.float64], decimals: int) -> NDArray[np.int64]:
-    """Weights in units of 10^-decimals, rounded; beyond 2^53 units they are cut to that.
+class Losses(NamedTuple):
+    """What the sums of a synopsis do not tell."""
 
-    >>> to_units(np.array([1.0, 0.1254]), 3).tolist()
+    rounding: float  # no sum of weights is off by more
+    negative: bool  # negative weights were rounded
+    saturated: bool  # sums may be beyond 64 bits, or weights were cut
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What an answer says about it; nothing if nothing was lost."""
+        if self.saturated:
+            return {"saturated": True}
+        return {"rounding": self.rounding} if self.rounding else {}
+
+
+def to_units(
+    weights: NDArray[np.float64],
+    decimals: int,
+    losses: NDArray[np.int64],
+    slots: NDArray[np.int32],
+    positive_only: bool = False,
+) -> NDArray[np.int64]:
+    """Weights in units of 10^-decimals, rounded; what that loses is added to the losses.
+
+    Beyond 2^62 units they are cut to that. `positive_only`: others are left out by the caller.
+
+    >>> losses = np.zeros((1, 3), np.int64)
+    >>> to_units(np.array([1.0, 0.1254]), 3, losses, np.zeros(2, np.int32)).tolist()
     [1000, 125]
+    >>> losses.tolist()
+    [[410, 0, 0]]
     """
     unit = 10.0**decimals
     out = np.empty(len(weights), np.int64)
-    kernel.to_units(weights, unit, _LARGEST / unit, out)
+    if kernel.to_units(weights, unit, _LARGEST / unit, out):
+        kernel.add_losses(losses, slots, weights, unit, _LARGEST / unit, positive_only)
     return out
+
+
+def losses_of(losses: NDArray[np.int64], decimals: int) -> Losses:
+    """What the row of one synopsis says."""
+    positive, negative, magnitude = losses.tolist()
+    rounding = (positive + negative) / kernel.SUBUNITS / 10.0**decimals
+    return Losses(rounding, negative > 0, magnitude >= _SATURATED)
+
+
+def merge_losses(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> None:
+    np.minimum(mine + theirs, kernel.MOST, out=mine)
+
+
+def check_losses(kind: str, losses: NDArray[np.int64]) -> None:
+    """StateError if these are no sums of what weights lose."""
+    if ((losses < 0) | (losses > kernel.MOST)).any():
+        raise StateError(f"{kind}: losses of {losses.tolist()}, expected 0 to {kernel.MOST}")

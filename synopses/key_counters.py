@@ -15,14 +15,15 @@ drops again, which keeps that inequality [2]_.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synopses import fixed_point
 from synopses.base import Arrays, BankedSynopsis, Layout
-from synopses.errors import MergeError, QueryError, StateError
-from synopses.fixed_point import to_units
+from synopses.errors import QueryError, StateError
+from synopses.fixed_point import LOSSES, Losses
 from synopses.hashing import hash_key
 from synopses.items import Items
 from synopses.kernels import frequent_items as kernel
@@ -35,21 +36,32 @@ _ENTRY = ("keys", "upper", "error", "lengths", "texts")
 
 
 class Count(NamedTuple):
-    """The weight of a key lies between `lower` and `upper`."""
+    """The weight of a key lies between `lower` and `upper` (none: saturated, no upper bound)."""
 
     key: str
     lower: float
-    upper: float
+    upper: float | None
+    counted: bool = True  # by a counter of its own
+
+    @property
+    def highest(self) -> float:
+        """The upper bound, or where there is none the lower."""
+        return self.lower if self.upper is None else self.upper
+
+    def shown(self, estimate: float) -> dict[str, Any]:
+        return {"key": self.key, "estimate": estimate, "lower": self.lower, "upper": self.upper}
 
 
 class KeyCounters(BankedSynopsis):
     """Upper bound and error of the weight of the heaviest keys, in whole units.
 
-    Items with a weight of 0 or less are left out, and so is what goes beyond a total of 2^62
-    units (of 10^-decimals).
+    Items with a weight of 0 or less are left out. What goes beyond a total of 2^62 units (of
+    10^-decimals) is left out, too, and the synopsis is saturated from then on: lower bounds hold,
+    upper bounds are not known. All bounds are wider by what rounding to units lost.
     """
 
     reads = frozenset({"keys", "texts", "values"})
+    later_arrays: ClassVar[tuple[str, ...]] = (LOSSES,)
 
     epsilon: float = parameter(
         0.01, least=1e-5, most=0.5, doc="error as a share of the total weight"
@@ -75,9 +87,13 @@ class KeyCounters(BankedSynopsis):
             "held": (np.int64, ()),
             "floor": (np.int64, ()),
             "total": (np.int64, ()),
+            **fixed_point.LAYOUT,
         }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
+        units = fixed_point.to_units(
+            items.values, self.decimals, arrays[LOSSES], slots, positive_only=True
+        )
         kernel.add(
             arrays["keys"],
             arrays["upper"],
@@ -92,14 +108,16 @@ class KeyCounters(BankedSynopsis):
             items.keys,
             items.texts.buffer,
             items.texts.offsets,
-            to_units(items.values, self.decimals),
+            units,
         )
 
     def _merge(self, other: Self) -> None:
         mine, theirs = self.arrays, other.arrays
+        fixed_point.merge_losses(mine[LOSSES], theirs[LOSSES])
         total = int(mine["total"][0]) + int(theirs["total"][0])
         if total > _MOST_UNITS:
-            raise MergeError(f"a total of {total} units, expected at most {_MOST_UNITS}")
+            self._saturate(other)
+            return
         held, their_held = int(mine["held"][0]), int(theirs["held"][0])
         found = np.empty(their_held, np.int64)
         kernel.entries_of(mine["keys"], mine["index"], theirs["keys"][0, :their_held], found)
@@ -123,8 +141,17 @@ class KeyCounters(BankedSynopsis):
         mine["total"][0] = total
         kernel.rebuild(mine["keys"], mine["index"], mine["held"], 0)
 
+    def _saturate(self, other: Self) -> None:
+        """Leave out the lighter of two synopses that are too heavy together."""
+        mine, theirs = self.arrays, other.arrays
+        if mine["total"][0] < theirs["total"][0]:
+            for name, array in self._first_arrays().items():
+                array[...] = theirs[name]
+        mine["total"][0] = _MOST_UNITS
+
     def _load(self, payload: memoryview) -> None:
         super()._load(payload)
+        fixed_point.check_losses(self.kind, self.arrays[LOSSES])
         state = {name: array[0] for name, array in self.arrays.items()}
         held, floor, total = int(state["held"]), int(state["floor"]), int(state["total"])
         if not (0 <= held <= self.counters and 0 <= total <= _MOST_UNITS):
@@ -151,47 +178,70 @@ class KeyCounters(BankedSynopsis):
     def _unit(self) -> float:
         return float(10.0**self.decimals)
 
+    def losses(self) -> Losses:
+        losses = fixed_point.losses_of(self.arrays[LOSSES][0], self.decimals)
+        full = bool(self.arrays["total"][0] >= _MOST_UNITS)
+        return losses._replace(saturated=losses.saturated or full)
+
     def _total(self) -> float:
         return float(self.arrays["total"][0] / self._unit)
 
     @property
-    def floor(self) -> float:
-        """What a key without a counter weighs at most."""
-        return float(self.arrays["floor"][0] / self._unit)
+    def floor(self) -> float | None:
+        """What a key without a counter weighs at most; none if that is not known."""
+        losses = self.losses()
+        if losses.saturated:
+            return None
+        return float(self.arrays["floor"][0] / self._unit) + losses.rounding
 
     def _count(self, key: Any) -> Count:
         """Bounds of the weight of one key."""
         entry = np.empty(1, np.int64)
         kernel.entries_of(self.arrays["keys"], self.arrays["index"], hash_key(key), entry)
         if entry[0] < 0:
-            return Count(str(key), 0.0, self.floor)
-        return self._entry(int(entry[0]))
+            return Count(str(key), 0.0, self.floor, counted=False)
+        return self._entry(int(entry[0]), self.losses())
 
-    def _entry(self, entry: int) -> Count:
+    def _entry(self, entry: int, losses: Losses) -> Count:
         state = {name: self.arrays[name][0, entry] for name in _ENTRY}
-        return Count(
-            cell_text(state["texts"], int(state["lengths"])),
-            float((state["upper"] - state["error"]) / self._unit),
-            float(state["upper"] / self._unit),
-        )
+        lower = float((state["upper"] - state["error"]) / self._unit) - losses.rounding
+        upper = float(state["upper"] / self._unit) + losses.rounding
+        text = cell_text(state["texts"], int(state["lengths"]))
+        return Count(text, max(0.0, lower), None if losses.saturated else upper)
 
     def heaviest(self) -> list[Count]:
         """All counters, the largest upper bound first; equal ones in the order of their hashes."""
-        held = int(self.arrays["held"][0])
+        held, losses = int(self.arrays["held"][0]), self.losses()
         keys, upper = self.arrays["keys"][0, :held], self.arrays["upper"][0, :held]
         order = np.lexsort((keys[:, 1], keys[:, 0], -upper))
-        return [self._entry(int(entry)) for entry in order]
+        return [self._entry(int(entry), losses) for entry in order]
 
     def _check_share(self, name: str, share: float) -> None:
         if not self.epsilon <= share <= 1:
             raise QueryError(f"query.{name}", share, f"a number from epsilon={self.epsilon} to 1")
 
+    def _may_have(self, share: float) -> list[Count]:
+        """The counters of keys that may have this share of the total, the heaviest first.
+
+        Bounds are at most epsilon * total apart (but for rounding), so that none of them weighs
+        less than share - epsilon. A saturated synopsis shows all it has.
+        """
+        least = share * (self._total() - self.losses().rounding)
+        return [c for c in self.heaviest() if c.upper is None or c.upper >= least]
+
+    def _details(self) -> dict[str, Any]:
+        """The total, and where weights were rounded or left out what an unnamed key may weigh."""
+        losses = self.losses()
+        unnamed = {"left_out": self.floor} if losses.details else {}
+        return {"total": self._total(), **losses.details, **unnamed}
+
     def _frequent(self, support: float) -> Estimate:
-        """Keys that may have the support, without those surely epsilon below it."""
-        least = (support - self.epsilon) * self._total()
-        found = [
-            {"key": c.key, "estimate": c.lower, "lower": c.lower, "upper": c.upper}
-            for c in self.heaviest()
-            if c.lower >= least and c.upper >= support * self._total()
-        ]
-        return Estimate(found, confidence=1.0, details={"total": self._total()})
+        """Keys that may have the support, each with its lower bound as the estimate."""
+        found = [count.shown(count.lower) for count in self._may_have(support)]
+        return Estimate(found, confidence=1.0, details=self._details())
+
+    def _total_weight(self) -> Estimate:
+        total, losses = self._total(), self.losses()
+        lower = max(0.0, total - losses.rounding)
+        upper = None if losses.saturated else total + losses.rounding
+        return Estimate(total, lower, upper, 1.0, losses.details)

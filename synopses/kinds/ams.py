@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synopses import fixed_point
 from synopses.base import Arrays, BankedSynopsis, Layout
 from synopses.errors import ParameterError
-from synopses.fixed_point import to_units
+from synopses.fixed_point import LOSSES, Losses
 from synopses.hashing import hash_key
 from synopses.items import Items
 from synopses.kernels import ams as kernel
@@ -30,7 +31,9 @@ class AMS(BankedSynopsis):
     With a and b the vectors of weights by key and probability at least `1 - delta` each: the
     second moment is off by at most `epsilon * |a|^2`, a join size by `epsilon * |a| |b|`, and the
     weight of a key by `epsilon * |a|` (Euclidean norms); weights may be negative [1]_ [2]_.
-    Weights are counted in whole units of 10^-decimals, so that sums do not depend on order.
+    Weights are counted in whole units of 10^-decimals, so that sums do not depend on order. The
+    bounds of an answer are wider by what rounding lost, which the details state as `rounding`.
+    Once absolute weights sum to 2^62 units there is no answer: the details say `saturated`.
 
     Examples
     --------
@@ -54,8 +57,9 @@ class AMS(BankedSynopsis):
     reads = frozenset({"keys", "values"})
     guarantee = (
         "errors of f2, join size and frequency <= epsilon * |a|^2, |a||b| and |a|, "
-        "each with probability 1 - delta"
+        "each with probability 1 - delta; weights with more than `decimals` widen the bounds"
     )
+    later_arrays: ClassVar[tuple[str, ...]] = (LOSSES,)
 
     epsilon: float = parameter(
         0.1, least=1e-4, below=1, doc="error as a share of the (product of) Euclidean norms"
@@ -88,34 +92,66 @@ class AMS(BankedSynopsis):
         return math.ceil(_WIDTH / self.epsilon**2 * (1 - 1e-12))
 
     def layout(self) -> Layout:
-        return {"table": (np.int64, (self.depth, self.width))}
+        return {"table": (np.int64, (self.depth, self.width)), **fixed_point.LAYOUT}
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
-        weights = to_units(items.values, self.decimals)
+        weights = fixed_point.to_units(items.values, self.decimals, arrays[LOSSES], slots)
         kernel.add(arrays["table"], slots, items.keys, weights, np.uint64(self.seed))
+
+    def _merge(self, other: Self) -> None:
+        self.arrays["table"] += other.arrays["table"]
+        fixed_point.merge_losses(self.arrays[LOSSES], other.arrays[LOSSES])
+
+    def _load(self, payload: memoryview) -> None:
+        super()._load(payload)
+        fixed_point.check_losses(self.kind, self.arrays[LOSSES])
 
     @question
     def f2(self) -> Estimate:
         """Second moment: the sum over all keys of the squared weight (size of the self-join)."""
-        value = self._product(self)
-        lower, upper = value / (1 + self.epsilon), value / (1 - self.epsilon)
-        return Estimate(value, lower, upper, 1 - self.delta)
+        losses = self._losses()
+        if losses.saturated:
+            return Estimate(None, details=losses.details)
+        value, (least, most) = self._product(self), self._norm()
+        # What rounding lost has a norm, too: that of the weights differs by at most so much.
+        lower = max(0.0, math.sqrt(least) - losses.rounding) ** 2 if losses.rounding else least
+        upper = (math.sqrt(most) + losses.rounding) ** 2 if losses.rounding else most
+        return Estimate(value, lower, upper, 1 - self.delta, losses.details)
 
     @question
     def frequency(self, key: str) -> Estimate:
         """Total weight of one key."""
+        losses = self._losses()
+        if losses.saturated:
+            return Estimate(None, details=losses.details)
         cells = np.empty(self.depth, np.int64)
         kernel.cells(self.arrays["table"], 0, hash_key(key)[0], np.uint64(self.seed), cells)
         value = float(np.median(cells)) / 10.0**self.decimals
-        error = self.epsilon * math.sqrt(self.f2().upper)
-        return Estimate(value, value - error, value + error, max(0.0, 1 - 2 * self.delta))
+        error = self.epsilon * math.sqrt(self._norm()[1]) + losses.rounding
+        sure = max(0.0, 1 - 2 * self.delta)
+        return Estimate(value, value - error, value + error, sure, losses.details)
 
     @question
     def join_size(self, other: Self) -> Estimate:
         """Sum over all keys of weight here times weight in the other synopsis."""
+        one, two = self._losses(), other._losses()
+        if one.saturated or two.saturated:
+            return Estimate(None, details={"saturated": True})
+        here, there = math.sqrt(self._norm()[1]), math.sqrt(other._norm()[1])
+        rounding = one.rounding * there + two.rounding * here + one.rounding * two.rounding
+        error = self.epsilon * here * there + rounding
+        sure = max(0.0, 1 - 3 * self.delta)
+        details = {"rounding": rounding} if rounding else {}
         value = self._product(other)
-        error = self.epsilon * math.sqrt(self.f2().upper) * math.sqrt(other.f2().upper)
-        return Estimate(value, value - error, value + error, max(0.0, 1 - 3 * self.delta))
+        return Estimate(value, value - error, value + error, sure, details)
+
+    def _losses(self) -> Losses:
+        return fixed_point.losses_of(self.arrays[LOSSES][0], self.decimals)
+
+    def _norm(self) -> tuple[float, float]:
+        """Bounds of the squared norm of the rounded weights, with probability 1 - delta."""
+        value = self._product(self)
+        return value / (1 + self.epsilon), value / (1 - self.epsilon)
 
     def _product(self, other: Self) -> float:
         unit = 10.0**-self.decimals

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synopses import fixed_point
 from synopses.base import Arrays, BankedSynopsis, Layout
 from synopses.by_slot import by_slot
-from synopses.fixed_point import to_units
+from synopses.fixed_point import LOSSES, Losses
 from synopses.hashing import hash_key
 from synopses.items import Items
 from synopses.kernels import count_min as kernel
@@ -22,9 +23,10 @@ _ROW_FAILURE = 1 / (3 * math.e)  # of a row to stay within 3 epsilon, by Markov
 
 
 class CountMinTable(BankedSynopsis):
-    """What the two kinds of Count-Min share: parameters and shape."""
+    """What the two kinds of Count-Min share: parameters, shape, and the account of rounding."""
 
     reads = frozenset({"keys", "values"})
+    later_arrays: ClassVar[tuple[str, ...]] = (LOSSES,)
 
     epsilon: float = parameter(
         0.01, least=1e-8, below=1, doc="error as a share of the total weight"
@@ -50,6 +52,35 @@ class CountMinTable(BankedSynopsis):
     def _sum(self, name: str) -> float:
         return float(self.arrays[name][0] / 10.0**self.decimals)
 
+    def _losses(self) -> Losses:
+        return fixed_point.losses_of(self.arrays[LOSSES][0], self.decimals)
+
+    def _at_most(self, value: float, scale: float, losses: Losses) -> Estimate:
+        """An estimate that collisions make too high, never too low."""
+        least = min(value, max(0.0, value - self.epsilon * scale)) - losses.rounding
+        lower = least if losses.negative else max(0.0, least)
+        upper = value + losses.rounding
+        return Estimate(value, lower, upper, 1 - self.delta, losses.details)
+
+    def _merge(self, other: Self) -> None:
+        for name, array in self.arrays.items():
+            if name != LOSSES:
+                array += other.arrays[name]
+        fixed_point.merge_losses(self.arrays[LOSSES], other.arrays[LOSSES])
+
+    def _load(self, payload: memoryview) -> None:
+        super()._load(payload)
+        fixed_point.check_losses(self.kind, self.arrays[LOSSES])
+
+    @question
+    def total(self) -> Estimate:
+        """Total weight of all keys: exact, but for what rounding to `decimals` lost."""
+        total, losses = self._sum("total"), self._losses()
+        if losses.saturated:
+            return Estimate(None, details=losses.details)
+        bounds = total - losses.rounding, total + losses.rounding
+        return Estimate(total, *bounds, 1.0, losses.details)
+
     @classmethod
     def example(cls) -> Self:
         return cls(epsilon=0.05, delta=0.05)
@@ -63,7 +94,9 @@ class CountMin(CountMinTable):
     Once a negative weight came, the estimate is the median of the rows instead of the minimum and
     is off by at most `3 * epsilon` times the sum of absolute weights, up or down, with the
     confidence stated in the answer. Weights are counted in whole units of 10^-decimals, so that
-    sums do not depend on order.
+    sums do not depend on order. The bounds of an answer are wider by what rounding lost, which the
+    details state as `rounding`. Once absolute weights sum to 2^62 units there is no answer: the
+    details say `saturated`.
 
     Examples
     --------
@@ -82,18 +115,22 @@ class CountMin(CountMinTable):
     kind = "count_min"
     linear = True
     order_free = True
-    guarantee = "weight <= estimate <= weight + epsilon * total, with probability 1 - delta"
+    guarantee = (
+        "weight <= estimate <= weight + epsilon * total, with probability 1 - delta; weights with "
+        "more than `decimals` widen the bounds by the `rounding` stated"
+    )
 
     def layout(self) -> Layout:
         return {
             "table": (np.int64, (self.depth, self.width)),
             "total": (np.int64, ()),
             "absolute": (np.int64, ()),
+            **fixed_point.LAYOUT,
         }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
         slots, items = by_slot(self.memory, slots, items)
-        weights = to_units(items.values, self.decimals)
+        weights = fixed_point.to_units(items.values, self.decimals, arrays[LOSSES], slots)
         kernel.add(
             arrays["table"],
             arrays["total"],
@@ -107,36 +144,40 @@ class CountMin(CountMinTable):
     @question
     def frequency(self, key: str) -> Estimate:
         """Total weight of one key."""
-        return self._bounded(self._cells(key), self._sum("absolute"), self._one_sided)
-
-    @question
-    def total(self) -> Estimate:
-        """Total weight of all keys, exactly."""
-        total = self._sum("total")
-        return Estimate(total, total, total, 1.0)
+        return self._bounded(
+            self._cells(key), self._sum("absolute"), self._one_sided, self._losses()
+        )
 
     @question
     def inner_product(self, other: Self) -> Estimate:
         """Sum over all keys of weight here times weight in the other synopsis."""
         unit = 10.0**-self.decimals
         mine, theirs = self.arrays["table"][0] * unit, other.arrays["table"][0] * unit
-        scale = self._sum("absolute") * other._sum("absolute")
+        here, there = self._sum("absolute"), other._sum("absolute")
+        one, two = self._losses(), other._losses()
+        losses = Losses(
+            one.rounding * there + two.rounding * here + one.rounding * two.rounding,
+            one.negative or two.negative,
+            one.saturated or two.saturated,
+        )
         one_sided = self._one_sided and other._one_sided
-        return self._bounded((mine * theirs).sum(axis=1), scale, one_sided)
+        return self._bounded((mine * theirs).sum(axis=1), here * there, one_sided, losses)
 
     @property
     def _one_sided(self) -> bool:
         """No negative weight came: collisions only ever add."""
         return bool(self.arrays["total"][0] == self.arrays["absolute"][0])
 
-    def _bounded(self, rows: NDArray[np.float64], scale: float, one_sided: bool) -> Estimate:
-        error = self.epsilon * scale
+    def _bounded(
+        self, rows: NDArray[np.float64], scale: float, one_sided: bool, losses: Losses
+    ) -> Estimate:
+        if losses.saturated:
+            return Estimate(None, details=losses.details)
         if one_sided:
-            value = float(rows.min())
-            return Estimate(value, min(value, max(0.0, value - error)), value, 1 - self.delta)
-        value = float(np.median(rows))
+            return self._at_most(float(rows.min()), scale, losses)
+        value, off = float(np.median(rows)), abs(3 * self.epsilon * scale) + losses.rounding
         sure = 1 - failure(self.depth, _ROW_FAILURE)
-        return Estimate(value, value - abs(3 * error), value + abs(3 * error), sure)
+        return Estimate(value, value - off, value + off, sure, losses.details)
 
 
 class ConservativeCountMin(CountMinTable):
@@ -146,7 +187,7 @@ class ConservativeCountMin(CountMinTable):
     exceeds it by at most `epsilon` times the total weight. A counter is raised no further than the
     estimate needs [1]_, so the state depends on the order, cannot be subtracted and has no inner
     product. Merging adds the counters, which keeps the guarantee but not the gain. Weights that
-    are not positive are left out.
+    are not positive are left out; rounding and saturation are stated as by Count-Min.
 
     Examples
     --------
@@ -162,26 +203,30 @@ class ConservativeCountMin(CountMinTable):
     """
 
     kind = "count_min_conservative"
-    guarantee = "weight <= estimate <= weight + epsilon * total, with probability 1 - delta"
+    guarantee = (
+        "weight <= estimate <= weight + epsilon * total, with probability 1 - delta; weights with "
+        "more than `decimals` widen the bounds by the `rounding` stated"
+    )
 
     def layout(self) -> Layout:
-        return {"table": (np.int64, (self.depth, self.width)), "total": (np.int64, ())}
+        return {
+            "table": (np.int64, (self.depth, self.width)),
+            "total": (np.int64, ()),
+            **fixed_point.LAYOUT,
+        }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
         slots, items = by_slot(self.memory, slots, items)
-        weights = to_units(items.values, self.decimals)
+        weights = fixed_point.to_units(
+            items.values, self.decimals, arrays[LOSSES], slots, positive_only=True
+        )
         seed = np.uint64(self.seed)
         kernel.raise_to(arrays["table"], arrays["total"], slots, items.keys, weights, seed)
 
     @question
     def frequency(self, key: str) -> Estimate:
         """Total weight of one key."""
-        value = float(self._cells(key).min())
-        error = self.epsilon * self._sum("total")
-        return Estimate(value, min(value, max(0.0, value - error)), value, 1 - self.delta)
-
-    @question
-    def total(self) -> Estimate:
-        """Total weight of all keys, exactly."""
-        total = self._sum("total")
-        return Estimate(total, total, total, 1.0)
+        losses = self._losses()
+        if losses.saturated:
+            return Estimate(None, details=losses.details)
+        return self._at_most(float(self._cells(key).min()), self._sum("total"), losses)

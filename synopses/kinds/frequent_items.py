@@ -12,7 +12,10 @@ class FrequentItems(KeyCounters):
     Every weight lies between its lower and upper bound, which are at most `epsilon` times the
     total weight apart, always; so no key that heavy is missing [1]_ [2]_. A key that is heavy
     from the start has equal bounds: its weight is exact. Items with a weight of 0 or less are
-    left out; weights are counted in whole units of 10^-decimals.
+    left out. Weights are counted in whole units of 10^-decimals: bounds are wider by what rounding
+    lost, which the details state as `rounding`, and a key that is not named weighs at most
+    `left_out`. Beyond a total of 2^62 units the details say `saturated`: nothing more is counted,
+    and upper bounds are not known.
 
     Examples
     --------
@@ -30,27 +33,26 @@ class FrequentItems(KeyCounters):
     """
 
     kind = "frequent_items"
-    guarantee = "lower <= weight <= upper <= lower + epsilon * total, always; no heavy key missing"
+    guarantee = (
+        "lower <= weight <= upper <= lower + epsilon * total, always; no heavy key missing; "
+        "weights with more than `decimals` widen the bounds by the `rounding` stated, on each side"
+    )
 
     @question
     def frequency(self, key: str) -> Estimate:
         """Total weight of one key (the upper bound; 0 if the key is not among the heaviest)."""
         count = self._count(key)
-        return Estimate(count.upper if count.lower else 0.0, count.lower, count.upper, 1.0)
+        value = count.highest if count.counted else 0.0
+        return Estimate(value, count.lower, count.upper, 1.0, self.losses().details)
 
     @question
     def heavy_hitters(self, share: float) -> Estimate:
         """All keys that may have at least this share of the total weight, the heaviest first."""
         self._check_share("share", share)
-        least = share * self._total()
-        found = [
-            {"key": c.key, "estimate": c.upper, "lower": c.lower, "upper": c.upper}
-            for c in self.heaviest()
-            if c.upper >= least
-        ]
-        return Estimate(found, confidence=1.0, details={"total": self._total()})
+        found = [count.shown(count.highest) for count in self._may_have(share)]
+        return Estimate(found, confidence=1.0, details=self._details())
 
     @question
     def total(self) -> Estimate:
-        """Total weight of all keys, exactly."""
-        return Estimate(self._total(), self._total(), self._total(), 1.0)
+        """Total weight of all keys: exact, but for what rounding to `decimals` lost."""
+        return self._total_weight()

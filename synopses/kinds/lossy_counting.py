@@ -12,7 +12,8 @@ class LossyCounting(KeyCounters):
     No frequency is above the true weight, or below it by more than `epsilon` times the total
     weight, always: the sentence of lossy counting [1]_. Underneath are the mergeable counters of
     `frequent_items`, which keep it in fixed memory, where the paper's buckets grow with the
-    logarithm of the stream. Items with a weight of 0 or less are left out.
+    logarithm of the stream. Items with a weight of 0 or less are left out; rounding to `decimals`
+    and saturation are stated as by `frequent_items`.
 
     Examples
     --------
@@ -28,13 +29,16 @@ class LossyCounting(KeyCounters):
     """
 
     kind = "lossy_counting"
-    guarantee = "weight - epsilon * total <= estimate <= weight, always"
+    guarantee = (
+        "weight - epsilon * total <= estimate <= weight, always; weights with more than `decimals` "
+        "lower the estimate by up to twice the `rounding` stated"
+    )
 
     @question
     def frequency(self, key: str) -> Estimate:
         """Weight of one key, at most epsilon * total too low, never too high."""
         count = self._count(key)
-        return Estimate(count.lower, count.lower, count.upper, 1.0)
+        return Estimate(count.lower, count.lower, count.upper, 1.0, self.losses().details)
 
     @question
     def frequent(self, support: float) -> Estimate:

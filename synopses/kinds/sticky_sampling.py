@@ -16,7 +16,7 @@ class StickySampling(KeyCounters):
     weight: the sentence of sticky sampling [1]_. The paper samples; here the deterministic,
     mergeable counters of `frequent_items` keep the sentence with certainty and in less memory,
     so `failure_probability` is a promise that is never drawn on. Items with a weight of 0 or
-    less are left out.
+    less are left out; rounding to `decimals` and saturation are stated as by `frequent_items`.
 
     Examples
     --------
@@ -34,7 +34,8 @@ class StickySampling(KeyCounters):
     kind = "sticky_sampling"
     guarantee = (
         "weight - epsilon * total <= estimate <= weight and every key with `support` is found, "
-        "with probability 1 - failure_probability (here: always)"
+        "with probability 1 - failure_probability (here: always); weights with more than "
+        "`decimals` lower the estimate by up to twice the `rounding` stated"
     )
 
     support: float = parameter(
@@ -53,7 +54,7 @@ class StickySampling(KeyCounters):
     def frequency(self, key: str) -> Estimate:
         """Weight of one key, at most epsilon * total too low, never too high."""
         count = self._count(key)
-        return Estimate(count.lower, count.lower, count.upper, 1.0)
+        return Estimate(count.lower, count.lower, count.upper, 1.0, self.losses().details)
 
     @question
     def frequent(self) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ class TopK(BankedSynopsis):
     out weighs more than the answer says, always (SpaceSaving counters [1]_). `by="value"` takes
     the largest single value of a key, or with `smallest=True` the smallest, as for the stocks
     with the highest price: exact, and the same for any order or repetition of the items. Equal
-    keys stand in the order of their hashes. Values of 0 or less do not count towards a total.
+    keys stand in the order of their hashes. Values of 0 or less do not count towards a total;
+    rounding to `decimals` and saturation are stated as by `frequent_items`.
 
     Examples
     --------
@@ -46,9 +47,11 @@ class TopK(BankedSynopsis):
 
     kind = "top_k"
     reads = frozenset({"keys", "texts", "values"})
+    later_arrays: ClassVar[tuple[str, ...]] = FrequentItems.later_arrays
     guarantee = (
         "by total: lower <= total of a key <= upper <= lower + epsilon * total of all, and no key "
-        "left out is above `left_out`, always; by value: exact"
+        "left out is above `left_out`, always (values with more than `decimals` widen the bounds "
+        "by the `rounding` stated, on each side); by value: exact"
     )
 
     k: int = parameter(10, least=1, most=1000, doc="number of keys")
@@ -111,10 +114,13 @@ class TopK(BankedSynopsis):
         if isinstance(state, BestValues):
             best = [{"key": key, "value": value} for key, value in state.best()]
             return Estimate(best[: n or self.k], confidence=1.0)
-        counts = state.heaviest()
+        counts, shown = state.heaviest(), n or self.k
         value = [
-            {"key": c.key, "value": c.upper, "lower": c.lower, "upper": c.upper}
-            for c in counts[: n or self.k]
+            {"key": c.key, "value": c.highest, "lower": c.lower, "upper": c.upper}
+            for c in counts[:shown]
         ]
-        left_out = max([state.floor, *(c.upper for c in counts[n or self.k :][:1])])
-        return Estimate(value, confidence=1.0, details={"left_out": left_out})
+        bounds = [state.floor, *(c.upper for c in counts[shown : shown + 1])]
+        known = [bound for bound in bounds if bound is not None]
+        left_out = max(known) if len(known) == len(bounds) else None
+        details = {"left_out": left_out, **state.losses().details}
+        return Estimate(value, confidence=1.0, details=details)
