@@ -24,6 +24,7 @@ from sde.plugins.trust import SIGNED, Trust
 from sde.shard.keeper import ShardKeeper, StateFormatError
 from sde.stages.maintain import SHARD_CODE
 from sde.testing import LocalEngine
+from tests.golden.same_replies import same
 
 FOLDER = Path(__file__).parents[1] / "golden" / "checkpoint"
 SITES = ("a", "b")
@@ -134,23 +135,6 @@ class KeptEngine(LocalEngine):
 
 def payload(message):
     return base64.b64decode(message["base64"]) if message.keys() == {"base64"} else message
-
-
-def same(one, two):
-    """Equal JSON, numbers up to the last digits of a libm."""
-    if isinstance(one, dict) and isinstance(two, dict):
-        if {"bytes", "kind"} <= one.keys() & two.keys():  # of a synopsis: more of it is counted now
-            one, two = one | {"bytes": one["bytes"] >= two["bytes"]}, two | {"bytes": True}
-        if one.keys() == two.keys() <= {"tuples", "bytes"}:  # of a site: its frames may shrink
-            return one.get("tuples") == two.get("tuples")
-        if {"bytes", "kind"} <= one.keys() & two.keys():  # of a synopsis: it may keep more now
-            one, two = one | {"bytes": one["bytes"] >= two["bytes"]}, two | {"bytes": True}
-        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
-    if isinstance(one, list) and isinstance(two, list):
-        return len(one) == len(two) and all(map(same, one, two))
-    if isinstance(one, float) and isinstance(two, float):
-        return one == pytest.approx(two, rel=1e-9, abs=1e-9)
-    return one == two
 
 
 def assert_same(said, kept, where):

@@ -18,6 +18,7 @@ from clients import Client, KafkaTransport
 from clients.engine_process import EngineProcess
 from clients.transport import Topics
 from service.kafka.topics import TopicSpec, ensure_topics
+from tests.golden.same_replies import same
 
 pytestmark = pytest.mark.integration
 
@@ -82,17 +83,6 @@ def answers(sde, requests):
     pending = [sde.submit(r["op"], **{n: v for n, v in r.items() if n != "op"}) for r in requests]
     replies = [one.result() for one in pending]
     return [{n: v for n, v in reply.items() if n not in VOLATILE} for reply in replies]
-
-
-def same(one, two):
-    """Equal JSON, numbers up to the last digits of a libm."""
-    if isinstance(one, dict) and isinstance(two, dict):
-        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
-    if isinstance(one, list) and isinstance(two, list):
-        return len(one) == len(two) and all(map(same, one, two))
-    if isinstance(one, float) and isinstance(two, float):
-        return one == pytest.approx(two, rel=1e-9, abs=1e-9)
-    return one == two
 
 
 def assert_same(found, kept):
