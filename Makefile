@@ -26,7 +26,7 @@ PYTHON_READY := $(VENV)/bin/python
 ENGINE_READY := $(VENV)/.engine-installed
 DEV_READY := $(VENV)/.dev-installed
 KERNELS_READY := $(VENV)/.kernels-compiled
-KERNELS := $(shell grep -rlE '^(import|from) numba' --include='*.py' synopses sde service)
+KERNELS := $(shell grep -rlE '^(import|from) (numba|sde\.kernels)' --include='*.py' synopses sde service)
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
 help:
