@@ -118,7 +118,7 @@ METHODS: dict[type, dict[str, str]] = {
 # The client makes these: what their constructors take is no part of the surface.
 MADE_BY_THE_CLIENT = {Pending, SynopsisHandle, Watch}
 # Results of methods that kinds share, and that the engine calls: not for users of the library.
-FOR_THE_ENGINE = {"Count", "Question", "Transform", "WindowSums"}
+FOR_THE_ENGINE = {"Count", "Losses", "Question", "Transform", "WindowSums"}
 
 
 def methods(cls: type) -> Iterator[tuple[str, types.FunctionType]]:
