@@ -24,7 +24,8 @@ class FM(BankedSynopsis):
     """Number of distinct keys in a stream, by the oldest of the distinct counters.
 
     The relative standard error is at most `0.78 / sqrt(bitmaps)` [1]_; the interval is three of
-    these wide on each side and holds the true number with probability 0.99. The paper looks at
+    these wide on each side, up to the next whole number (of a handful of keys two may set the same
+    bit), and holds the true number with probability 0.99. The paper looks at
     the lowest zero of each bitmap, which needs corrections for small numbers [2]_; we take the
     number that makes the whole bitmaps likeliest, as [3]_ does for another sketch: it has no bias
     from the first key on and less variance.
@@ -96,7 +97,7 @@ class FM(BankedSynopsis):
         error = _SIGMAS * self.relative_error
         # Each bit set has met a key of its own.
         lower = min(value, max(value / (1 + error), float(ones.sum())))
-        return Estimate(value, lower, value / (1 - error), _CONFIDENCE)
+        return Estimate(value, lower, float(math.ceil(value / (1 - error))), _CONFIDENCE)
 
     @classmethod
     def example(cls) -> Self:

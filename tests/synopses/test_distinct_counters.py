@@ -1,5 +1,7 @@
 """FM, HyperLogLog and Theta: three ways to count distinct keys, one set of dangers."""
 
+import dataclasses
+
 import inputs
 import numpy as np
 import pytest
@@ -68,6 +70,27 @@ def test_the_interval_holds_at_every_size(template, n):
         error = STATED[template.kind]
         assert abs(np.mean(values) / n - 1) <= (3 * error / np.sqrt(m))
         assert np.std(values) / n <= error * (1 + 3 / np.sqrt(2 * m)) * 1.05
+
+
+SMALL = [
+    *(HyperLogLog(lg_k=lg_k) for lg_k in (4, 5, 7, 8)),
+    *(FM(bitmaps=bitmaps) for bitmaps in (16, 24, 60)),
+    Theta(lg_k=5),
+]
+
+
+@pytest.mark.parametrize("template", SMALL, ids=repr)
+@pytest.mark.parametrize("n", [2, 3, 4, 300])
+def test_the_interval_of_small_sketches_holds_in_99_of_100_trials(template, n):
+    """Few registers err further upwards than downwards; of a few keys two may share a register."""
+    trials = 2000
+    bank = bank_of(template, trials)
+    keys = np.random.default_rng(n).integers(0, 2**64, (n * trials, 2), dtype=np.uint64)
+    items = dataclasses.replace(Items.of(values=np.ones(len(keys))), keys=keys)
+    template.add_slots(bank, np.repeat(np.arange(trials, dtype=np.int32), n), items)
+    answers = [template.at(bank, slot).cardinality() for slot in range(trials)]
+    misses = sum(not answer.lower <= n <= answer.upper for answer in answers)
+    assert misses / trials <= 0.01
 
 
 @each
