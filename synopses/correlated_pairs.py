@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ROUNDING = 1e-9
+MOST_PAIRS = 200_000  # of an answer
+MOST_CANDIDATES = 20_000_000  # that are compared for one question: some seconds of work
 _MOST_CELLS = 64  # from -1 to 1
 _FEWEST_CELLS = 4  # in which not almost everybody is a neighbour of everybody
 _PAIRS_AT_ONCE = 2_000_000
@@ -132,13 +134,30 @@ def correlations(one: Windows, two: Windows, a: Indices, b: Indices) -> Pairs:
     return Pairs(a, b, np.clip(value, lower, upper), lower, upper)
 
 
+def check_limit(limit: int) -> None:
+    if not 1 <= limit <= MOST_PAIRS:
+        raise QueryError("query.limit", limit, f"from 1 to {MOST_PAIRS}")
+
+
+def check_candidates(candidates: int, threshold: float) -> None:
+    if candidates > MOST_CANDIDATES:
+        expected = f"a higher one: more than {MOST_CANDIDATES} pairs may reach it"
+        raise QueryError("query.threshold", threshold, expected)
+
+
+def completeness(found: int, limit: int) -> dict[str, bool]:
+    """What an answer says if there are more pairs than were asked for."""
+    return {"complete": False} if found > limit else {}
+
+
 def search(
     one: Windows, two: Windows, threshold: float, negative: bool, limit: int
 ) -> tuple[Pairs, dict[str, int]]:
     """The strongest pairs that can reach the threshold, and how many there are in all.
 
     With `two is one` each pair comes once; else a is of `one` and b, another stream, of `two`.
-    With `negative` correlations of at most -threshold count too.
+    With `negative` correlations of at most -threshold count too. QueryError if more than
+    MOST_CANDIDATES may reach the threshold.
     """
     grid = _grid(threshold, negative)
     order = np.empty(len(two.heads), np.int64)
@@ -160,10 +179,11 @@ def search(
         else:
             others = one.streams[a] != two.streams[b]
             a, b = a[others], b[others]
+        counts["candidates"] += len(a)
+        check_candidates(counts["candidates"], threshold)
         pairs = correlations(one, two, a, b)
         reaches = pairs.upper >= threshold
         pairs = pairs.take(reaches | (pairs.lower <= -threshold) if negative else reaches)
-        counts["candidates"] += len(a)
         counts["found"] += len(pairs.a)
         found.append(pairs)
         if sum(len(k.a) for k in found) > 2 * limit + _PAIRS_AT_ONCE:

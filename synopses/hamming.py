@@ -12,6 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from synopses.correlated_pairs import check_candidates
+from synopses.kernels import binomial
 from synopses.kernels import lsh as kernel
 
 Bitmaps = NDArray[np.uint64]
@@ -28,48 +30,29 @@ def distances(bitmaps: Bitmaps, bitmap: Bitmaps) -> Indices:
 
 def most_differing(bits: int, threshold: float, recall: float) -> int:
     """The distance that a pair with this correlation keeps with probability `recall`."""
-    chance = np.array([math.acos(threshold) / math.pi])
-    return int(np.argmax(_cumulative(bits, chance)[0] >= recall))
+    return int(binomial.quantile(bits, math.acos(threshold) / math.pi, recall))
 
 
 @functools.lru_cache(maxsize=32)
 def correlation_of(bits: int) -> NDArray[np.float64]:
     """Estimate, lower and upper bound of the correlation for each distance: (bits + 1, 3).
 
-    The bounds are the Clopper-Pearson interval, found by halving: exact for every distance.
+    The bounds are the Clopper-Pearson interval: exact for every distance.
     """
-    distance = np.arange(bits + 1)
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.zeros((2, bits + 1)), np.ones((2, bits + 1))
-    for _ in range(40):
-        middle = (low + high) / 2
-        at_most = _cumulative(bits, middle[1])[distance, distance]
-        below = np.concatenate([[0.0], _cumulative(bits, middle[0])[distance[1:], distance[:-1]]])
-        # Least chance under which so many or more are still likely; largest, so many or fewer.
-        rise = np.stack([1 - below < tail, at_most > tail])
-        low, high = np.where(rise, middle, low), np.where(rise, high, middle)
-    least = np.where(distance == 0, 0.0, low[0])
-    largest = np.where(distance == bits, 1.0, high[1])
-    return np.cos(np.pi * np.column_stack([distance / bits, largest, least]))
-
-
-def _cumulative(bits: int, chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P[at most h of `bits` differ], for each chance and each h: (chances, bits + 1)."""
-    h = np.arange(bits + 1)
-    log_ways = np.array(
-        [math.lgamma(bits + 1) - math.lgamma(k + 1) - math.lgamma(bits - k + 1) for k in h]
-    )
-    p = np.clip(chances, 1e-300, 1 - 1e-16)[:, None]
-    return np.cumsum(np.exp(log_ways + h * np.log(p) + (bits - h) * np.log1p(-p)), axis=1)
+    chances = np.empty((bits + 1, 2))
+    binomial.likely_chances(bits, (1 - CONFIDENCE) / 2, chances)
+    angles = np.column_stack([np.arange(bits + 1) / bits, chances[:, 1], chances[:, 0]])
+    return np.cos(np.pi * angles)
 
 
 def search(
-    bitmaps: Bitmaps, most: int, negative: bool, limit: int
+    bitmaps: Bitmaps, most: int, negative: bool, limit: int, threshold: float
 ) -> tuple[NDArray[np.int64], dict[str, int]]:
     """Pairs that differ in at most `most` bits (with `negative`: or agree in at most so many).
 
     Rows (a, b, distance), the strongest `limit` of them, and how many there are in all. Bitmaps
     with very different numbers of set bits cannot be near: they are sorted by that number.
+    QueryError, with the threshold that was asked for, if more are found than one answer may cost.
     """
     bits = 64 * bitmaps.shape[1]
     weights = np.bitwise_count(bitmaps).sum(axis=1, dtype=np.int64)
@@ -94,6 +77,7 @@ def search(
                 pairs[:, 2] = bits - pairs[:, 2]
                 pairs = pairs[pairs[:, 2] > most]
             counts["found"] += len(pairs)
+            check_candidates(counts["found"], threshold)
             strongest = _strongest(np.concatenate([strongest, pairs]), bits, limit)
     return strongest, counts
 

@@ -15,6 +15,9 @@ from synopses.errors import ParameterError
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "list": list}
 
 
+_COUNTED: dict[type, str] = {str: "characters", list: "entries"}
+
+
 def type_of(annotation: Any) -> type:
     """The type an annotation names; it is its text where annotations are not evaluated."""
     return _TYPES[getattr(annotation, "__name__", annotation).partition("[")[0]]
@@ -30,7 +33,10 @@ REQUIRED: Any = _Required()
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One declared parameter: its type, its default, the values it may take, and what it means."""
+    """One declared parameter: its type, its default, the values it may take, and what it means.
+
+    Of a text `most` limits the characters, of a list the entries.
+    """
 
     name: str
     type: type
@@ -55,6 +61,8 @@ class Parameter:
         }
         if self.choices:
             return "one of " + ", ".join(self.choices)
+        if self.type in _COUNTED and self.most is not None:
+            return f"{words[self.type]} of at most {self.most} {_COUNTED[self.type]}"
         limits = [
             f"{word} {limit:g}"
             for word, limit in (
@@ -69,10 +77,11 @@ class Parameter:
 
     def check(self, value: Any) -> Any:
         """`value` in this parameter's type, or ParameterError."""
-        if self.type in (bool, list) and isinstance(value, self.type):
+        if self.type is bool and isinstance(value, bool):
             return value
-        if self.type is str and isinstance(value, str):
-            if not self.choices or value in self.choices:
+        if isinstance(value, str | list) and isinstance(value, self.type):
+            fits = self.most is None or len(value) <= self.most
+            if fits and (not self.choices or value in self.choices):
                 return value
         elif (
             self.type in (int, float)

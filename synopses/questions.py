@@ -10,6 +10,10 @@ one meant when "type" is left out. An argument annotated `Self` takes another sy
 same kind; `*others: Self` takes any number. An argument annotated `list[...]` takes a list, whose
 entries the question checks itself. A question marked `across=True` is asked of many
 streams at once: it is a class method whose first argument is a `Streams`.
+
+No argument may make an answer cost more than its question is worth: `@question(most={"k": 1000})`
+states the largest k, the most entries of a list, or the most characters of a text. A whole number
+needs it (there is a law); lists and texts have 10,000 where none is stated.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from typing import Any, Self
 
 from synopses.errors import ParameterError, QueryError
 from synopses.parameters import REQUIRED, Parameter, type_of
+
+MOST_ENTRIES = 10_000  # of a list, characters of a text, where a question states no other limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +84,30 @@ class Question:
 
 
 def question(
-    method: Callable[..., Any] | None = None, *, across: bool = False
+    method: Callable[..., Any] | None = None,
+    *,
+    across: bool = False,
+    most: Mapping[str, int] | None = None,
 ) -> Callable[..., Any]:
-    """Mark a method as a question."""
+    """Mark a method as a question; `most` limits its arguments by name."""
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
-        method.__question__ = _describe(method, across)  # type: ignore[attr-defined]
+        method.__question__ = _describe(method, across, most or {})  # type: ignore[attr-defined]
         return method
 
     return mark if method is None else mark(method)
 
 
-def _describe(method: Callable[..., Any], across: bool) -> Question:
+def _describe(method: Callable[..., Any], across: bool, most: Mapping[str, int]) -> Question:
     arguments, others = [], ""
     for name, formal in list(inspect.signature(method).parameters.items())[1 + across :]:
         if formal.annotation in ("Self", Self):
             others = "many" if formal.kind is formal.VAR_POSITIONAL else "one"
             continue
         default = REQUIRED if formal.default is formal.empty else formal.default
-        arguments.append(Parameter(name, type_of(formal.annotation), default, ""))
+        kind = type_of(formal.annotation)
+        limit = most.get(name, MOST_ENTRIES if kind in (list, str) and name != "key" else None)
+        arguments.append(Parameter(name, kind, default, "", most=limit))
     doc = (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " ")
     return Question(method.__name__, doc, tuple(arguments), others, across)
 

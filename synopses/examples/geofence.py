@@ -104,25 +104,25 @@ class Geofence(Synopsis):
         area = {"polygon": [[-5, -5], [5, -5], [0, 8]]}
         return {"type": question, **({"key": "7"} if question == "position" else area)}
 
-    @question
+    @question(most={"polygon": 1000, "since": 2**62})
     def inside(self, polygon: list[Any], since: int = 0) -> Estimate:
         """Movers whose last position is in the area, and not before `since` (ms; 0: any time)."""
         within, again = self._look(polygon)
         return self._answer(within & ~again, since)
 
-    @question
+    @question(most={"polygon": 1000, "since": 2**62})
     def entered(self, polygon: list[Any], since: int = 0) -> Estimate:
         """Movers whose last position, not before `since`, is in the area and the one before not."""
         within, again = self._look(polygon)
         return self._answer(within & np.append(again & ~within, False)[1:], since)
 
-    @question
+    @question(most={"polygon": 1000, "since": 2**62})
     def left(self, polygon: list[Any], since: int = 0) -> Estimate:
         """Movers whose last position, not before `since`, is out of the area, the one before in."""
         within, again = self._look(polygon)
         return self._answer(~within & np.append(again & within, False)[1:], since)
 
-    @question
+    @question(most={"polygon": 1000})
     def count(self, polygon: list[Any]) -> Estimate:
         """How many movers are in the area now."""
         within, again = self._look(polygon)

@@ -18,6 +18,8 @@ from synopses.questions import Estimate, question
 
 _LEVELS = 20  # size * 2^20 points before the top level is reduced again and again
 _MOST_POINTS = 2**53
+_MOST_SIZE = 2000
+_MOST_WORK = 10**7  # differences of numbers in one step of k-means: some hundred steps are made
 
 
 class Coreset(BankedSynopsis):
@@ -52,7 +54,7 @@ class Coreset(BankedSynopsis):
 
     dimensions: int = parameter(2, least=1, most=64, doc="values of a point")
     size: int = parameter(
-        200, least=2, most=2000, unit="points", doc="points of a bucket; 20 times k is good"
+        200, least=2, most=_MOST_SIZE, unit="points", doc="points of a bucket; 20 times k is good"
     )
 
     def layout(self) -> Layout:
@@ -137,7 +139,11 @@ class Coreset(BankedSynopsis):
     def _cluster(self, k: int) -> Clustering:
         if not 1 <= k <= self.size:
             raise QueryError("query.k", k, f"a number from 1 to size={self.size}")
-        return cluster(*self._points(), k)
+        points, weights = self._points()
+        most = max(1, _MOST_WORK // max(1, points.size))
+        if k > most:
+            raise QueryError("query.k", k, f"at most {most} with {points.size} numbers to cluster")
+        return cluster(points, weights, k)
 
     def bounds(self, cost: float) -> tuple[float | None, float | None]:
         """What centres that cost this much on the coreset cost on all points."""
@@ -147,7 +153,7 @@ class Coreset(BankedSynopsis):
             return None, None
         return lower * (1 - 1e-9), upper * (1 + 1e-9)
 
-    @question
+    @question(most={"k": _MOST_SIZE})
     def centres(self, k: int) -> Estimate:
         """k centres of all points, each with the weight nearest to it, and what they cost."""
         found = self._cluster(k)
@@ -155,7 +161,7 @@ class Coreset(BankedSynopsis):
         details = {"cost": found.cost, "cost_lower": lower, "cost_upper": upper}
         return Estimate(_described(found.centres, found.weights), details=details)
 
-    @question
+    @question(most={"k": _MOST_SIZE})
     def cost(self, k: int) -> Estimate:
         """Sum of squared distances of all points to the nearest of the k centres."""
         found = self._cluster(k)

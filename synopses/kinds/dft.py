@@ -9,7 +9,16 @@ import numpy as np
 
 from synopses.base import Arrays, Layout
 from synopses.common_window import CONSTANT, MOVING, CommonWindow, is_cut
-from synopses.correlated_pairs import KeptTicks, Windows, correlations, find_stream, search
+from synopses.correlated_pairs import (
+    MOST_PAIRS,
+    KeptTicks,
+    Windows,
+    check_limit,
+    completeness,
+    correlations,
+    find_stream,
+    search,
+)
 from synopses.errors import ParameterError, QueryError
 from synopses.parameters import parameter
 from synopses.questions import Estimate, question
@@ -20,10 +29,11 @@ from synopses.window_transform import SPARE_PANES, Transform
 class DFT(CommonWindow):
     """Fourier coefficients of a stream's sliding window, and the streams that correlate.
 
-    No pair whose correlation over the window reaches the threshold is missing from the answer,
-    and the correlation of each pair in it lies between its bounds, always [1]_. With
-    `keep_window` the bounds are a few thousandths apart; without it they are as far apart as the
-    energy beyond the first coefficients allows.
+    No pair whose correlation over the window reaches the threshold is missing from the answer, as
+    long as there are no more than its `limit`; of more, the strongest are there, and the details
+    say `complete: false` and how many were `found`. The correlation of each pair in it lies
+    between its bounds, always [1]_. With `keep_window` the bounds are a few thousandths apart;
+    without it they are as far apart as the energy beyond the first coefficients allows.
 
     The value of a tick is the latest that came for it; a tick without one has the value of the
     tick before, as a price has that did not change. Items may come up to one basic window late;
@@ -54,7 +64,10 @@ class DFT(CommonWindow):
     """
 
     kind = "dft"
-    guarantee = "no pair at or beyond the threshold is missing; its correlation is within bounds"
+    guarantee = (
+        "no pair at or beyond the threshold is missing, unless more than `limit` were found and "
+        "the answer says `complete: false`; correlations are within bounds"
+    )
     across_arrays: ClassVar[tuple[str, ...]] = (
         *("pane", "start", "counts", "last", "mean", "energy", "product"),
         *("scale", "lost", "ticks"),
@@ -111,7 +124,7 @@ class DFT(CommonWindow):
         value = [[float(c.real), float(c.imag)] for c in head]
         return Estimate(value, value, value, 1.0, {**details, "tail": float(windows.tails[0])})
 
-    @question(across=True)
+    @question(across=True, most={"limit": MOST_PAIRS})
     def pairs(
         self,
         streams: Streams,
@@ -123,12 +136,12 @@ class DFT(CommonWindow):
         """Pairs of streams with a correlation of at least the threshold, or at most minus it.
 
         Each is [a, b, correlation, lower, upper], strongest first; with a lag (seconds), b is
-        taken that much earlier than a. `details.found` counts them all, beyond the limit too.
+        taken that much earlier than a. `details.found` counts them all, beyond the limit too, and
+        where it is larger than the limit, `details.complete` is false.
         """
         if not 0 < threshold <= 1:
             raise QueryError("query.threshold", threshold, "above 0 and at most 1")
-        if limit < 1:
-            raise QueryError("query.limit", limit, "at least 1")
+        check_limit(limit)
         end = self.common_end(streams.arrays)
         one, details = self._windows(streams.arrays, end)
         two = one
@@ -137,7 +150,8 @@ class DFT(CommonWindow):
             two = self._turned(two, lag)
         found, counts = search(one, two, threshold, negative, limit)
         pairs = (one.streams[found.a], two.streams[found.b])
-        return Estimate(found.rows(streams, *pairs), confidence=1.0, details={**details, **counts})
+        details |= counts | completeness(counts["found"], limit)
+        return Estimate(found.rows(streams, *pairs), confidence=1.0, details=details)
 
     @question(across=True)
     def correlation(self, streams: Streams, a: str, b: str, lag: float = 0.0) -> Estimate:

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from synopses import hamming
 from synopses.base import Arrays, Layout
 from synopses.common_window import CONSTANT, MOVING, CommonWindow, is_cut
-from synopses.correlated_pairs import find_stream
+from synopses.correlated_pairs import (
+    MOST_PAIRS,
+    check_limit,
+    completeness,
+    find_stream,
+)
 from synopses.errors import ParameterError, QueryError
 from synopses.items import Items
 from synopses.kernels import lsh as kernel
@@ -21,13 +26,16 @@ from synopses.questions import Estimate, question
 from synopses.streams import Streams
 from synopses.window_transform import SPARE_PANES, Transform
 
+_MOST_SIMILAR = 10_000
+
 
 class LSH(CommonWindow):
     """Bitmap of a stream's sliding window by random hyperplanes: similar windows, similar bits.
 
     A pair whose correlation over the window reaches the threshold is found with at least the
-    probability asked for as `recall`; a correlation lies within its bounds with confidence 0.95,
-    over the choice of the seed [1]_ [2]_.
+    probability asked for as `recall`, unless more than `limit` are found and the answer says
+    `complete: false`; a correlation lies within its bounds with confidence 0.95, over the choice
+    of the seed [1]_ [2]_.
 
     Bit r tells on which side of the r-th random hyperplane the window lies, taken from its mean:
     two windows differ in a bit with probability angle / pi. Ticks, late items and windows are
@@ -55,7 +63,10 @@ class LSH(CommonWindow):
     """
 
     kind = "lsh"
-    guarantee = "a pair at or beyond the threshold is found with probability of at least `recall`"
+    guarantee = (
+        "a pair at or beyond the threshold is found with probability of at least `recall`, unless "
+        "more than `limit` were found and the answer says `complete: false`"
+    )
     across_arrays: ClassVar[tuple[str, ...]] = ("pane", "start", "counts", "signature", "varies")
 
     bits: int = parameter(256, least=64, most=4096, doc="bits of the bitmap, a multiple of 64")
@@ -110,11 +121,11 @@ class LSH(CommonWindow):
         details["ones"] = int(ordered.sum())
         return Estimate(np.packbits(ordered).tobytes().hex(), confidence=1.0, details=details)
 
-    @question(across=True)
+    @question(across=True, most={"k": _MOST_SIMILAR})
     def similar(self, streams: Streams, stream: str, k: int = 10) -> Estimate:
         """The k streams most similar to one, each as [name, correlation, lower, upper]."""
-        if k < 1:
-            raise QueryError("query.k", k, "at least 1")
+        if not 1 <= k <= _MOST_SIMILAR:
+            raise QueryError("query.k", k, f"from 1 to {_MOST_SIMILAR}")
         here = find_stream(streams, "stream", stream)
         bitmaps, present, details = self._bitmaps(streams.arrays, self.common_end(streams.arrays))
         if here not in present:
@@ -126,7 +137,7 @@ class LSH(CommonWindow):
         rows = [[streams.names[i], *c] for i, c in zip(present[nearest], known, strict=True)]
         return Estimate(rows, confidence=hamming.CONFIDENCE, details=details)
 
-    @question(across=True)
+    @question(across=True, most={"limit": MOST_PAIRS})
     def pairs(
         self,
         streams: Streams,
@@ -138,23 +149,24 @@ class LSH(CommonWindow):
         """Pairs of streams with a correlation of at least the threshold, or at most minus it.
 
         Each is [a, b, correlation, lower, upper], strongest first. `details.found` counts them
-        all, beyond the limit too. The higher the recall asked for, the more pairs are below the
+        all, beyond the limit too, and where it is larger than the limit, `details.complete` is
+        false. The higher the recall asked for, the more pairs are below the
         threshold in truth.
         """
         if not 0 < threshold <= 1:
             raise QueryError("query.threshold", threshold, "above 0 and at most 1")
         if not 0 < recall < 1:
             raise QueryError("query.recall", recall, "above 0 and below 1")
-        if limit < 1:
-            raise QueryError("query.limit", limit, "at least 1")
+        check_limit(limit)
         bitmaps, present, details = self._bitmaps(streams.arrays, self.common_end(streams.arrays))
         most = hamming.most_differing(self.bits, threshold, recall)
-        found, counts = hamming.search(bitmaps, most, negative, limit)
+        found, counts = hamming.search(bitmaps, most, negative, limit, threshold)
         known = hamming.correlation_of(self.bits)[found[:, 2]].tolist()
         names = np.asarray(streams.names, object)[present]
         ends = zip(names[found[:, 0]].tolist(), names[found[:, 1]].tolist(), known, strict=True)
         rows = [[a, b, *c] for a, b, c in ends]
         details |= {**counts, "recall": recall, "differing_bits": most}
+        details |= completeness(counts["found"], limit)
         return Estimate(rows, confidence=hamming.CONFIDENCE, details=details)
 
     @question(across=True)

@@ -19,6 +19,7 @@ _LEVELS = 61  # enough for 2^60 values
 _MOST_VALUES = 2**60
 _LEAST_CAPACITY = 8  # of a level, as in DataSketches
 _CONFIDENCE = 0.99
+_MOST_POINTS = _MOST_BUCKETS = 10_000  # of one question
 
 
 class Quantiles(BankedSynopsis):
@@ -207,45 +208,44 @@ class Quantiles(BankedSynopsis):
     @question
     def rank(self, value: float) -> Estimate:
         """The share of values less than or equal to `value`."""
-        share = self._rank(value)
+        share = float(self._ranks(np.array([value]))[0])
         error, confidence = self._error()
         return Estimate(share, max(0.0, share - error), min(1.0, share + error), confidence)
 
-    def _rank(self, value: float) -> float:
+    def _ranks(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The share of values up to each of these."""
         items, shares = self._sorted()
-        if items.size and value >= self.arrays["most"][0]:
-            return 1.0
-        if not items.size or value < self.arrays["least"][0]:
-            return 0.0
-        place = int(np.searchsorted(items, value, side="right"))
-        return float(shares[place - 1]) if place else 0.0
+        if not items.size:
+            return np.zeros(len(values))
+        ranks = np.concatenate([[0.0], shares])[np.searchsorted(items, values, side="right")]
+        ranks[values < self.arrays["least"][0]] = 0.0
+        ranks[values >= self.arrays["most"][0]] = 1.0
+        return np.asarray(ranks)
 
-    @question
+    @question(most={"points": 30 * _MOST_POINTS})
     def cdf(self, points: str) -> Estimate:
         """The share of values up to each of several points, given as "1, 2.5, 10"."""
+        if points.count(",") >= _MOST_POINTS:
+            raise QueryError("query.points", points, f"at most {_MOST_POINTS} numbers")
         try:
-            wanted = [float(point) for point in points.split(",")]
+            wanted = np.array([float(point) for point in points.split(",")])
         except ValueError:
-            wanted = [math.nan]
+            wanted = np.array([math.nan])
         if not np.isfinite(wanted).all():
             raise QueryError("query.points", points, "numbers with commas between them")
-        ranks = [self.rank(point) for point in wanted]
-        return Estimate(
-            [rank.value for rank in ranks],
-            [rank.lower for rank in ranks],
-            [rank.upper for rank in ranks],
-            ranks[0].confidence,
-        )
+        ranks, (error, confidence) = self._ranks(wanted), self._error()
+        lower, upper = np.maximum(0, ranks - error), np.minimum(1, ranks + error)
+        return Estimate(ranks.tolist(), lower.tolist(), upper.tolist(), confidence)
 
-    @question
+    @question(most={"buckets": _MOST_BUCKETS})
     def histogram(self, buckets: int = 20) -> Estimate:
         """The share of values in each of some buckets of equal width, from smallest to largest."""
-        if not 1 <= buckets <= 10_000:
-            raise QueryError("query.buckets", buckets, "a number at least 1 and at most 10000")
+        if not 1 <= buckets <= _MOST_BUCKETS:
+            raise QueryError("query.buckets", buckets, f"from 1 to {_MOST_BUCKETS}")
         if not self.arrays["n"][0]:
             return Estimate([])
         edges = np.linspace(self.arrays["least"][0], self.arrays["most"][0], buckets + 1)
-        ranks = [0.0, *(self._rank(edge) for edge in edges[1:-1]), 1.0]
+        ranks = np.concatenate([[0.0], self._ranks(edges[1:-1]), [1.0]])
         error, confidence = self._error(of_both_ends=True)
         shares = np.diff(ranks)
         value = [

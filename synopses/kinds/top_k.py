@@ -105,7 +105,7 @@ class TopK(BankedSynopsis):
     def _load(self, payload: memoryview) -> None:
         self._state()._load(payload)
 
-    @question
+    @question(most={"n": 1000})
     def top(self, n: int = 0) -> Estimate:
         """The n largest keys, the largest first (0: all k)."""
         if not 0 <= n <= self.k:

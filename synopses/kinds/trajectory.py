@@ -133,7 +133,7 @@ class Trajectory(BankedSynopsis):
             for at in places
         ]
 
-    @question
+    @question(most={"limit": 1_000_000})
     def track(self, limit: int = 0) -> Estimate:
         """The last positions kept, oldest first (0: all that are held)."""
         if limit < 0:

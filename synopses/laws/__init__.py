@@ -27,6 +27,7 @@ from synopses.laws.damage import (
 from synopses.laws.declaring import (
     declares_itself,
     empty_is_all_zero_bytes,
+    every_argument_has_a_limit,
     memory_is_as_declared,
 )
 from synopses.laws.law import LawError
@@ -50,6 +51,7 @@ __all__ = [
     "declares_itself",
     "empty_is_all_zero_bytes",
     "estimating_changes_nothing",
+    "every_argument_has_a_limit",
     "every_question_is_answered",
     "fingerprint",
     "forged_parameters_are_refused",

@@ -29,6 +29,20 @@ def declares_itself(cls: type[Synopsis]) -> None:
 
 
 @law
+def every_argument_has_a_limit(cls: type[Synopsis]) -> None:
+    """No number, list or text in a question sets the cost of its answer without a limit.
+
+    A key is looked up, whatever its length.
+    """
+    for asked in cls.questions.values():
+        for argument in asked.arguments:
+            if argument.type in (int, list, str) and argument.name != "key":
+                message = f"question {asked.name}: state the largest {argument.name}, as in "
+                message += f'@question(most={{"{argument.name}": 1000}})'
+                demand(argument.most is not None, message)
+
+
+@law
 def memory_is_as_declared(cls: type[Synopsis]) -> None:
     """Arrays take what `memory` said before there was one; objects and bytes at most that."""
     declared = cls.example().memory

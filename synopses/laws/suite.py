@@ -13,6 +13,7 @@ from synopses.laws.law import Law, filled
 def laws() -> Iterator[Law]:
     """Every law, the telling ones first."""
     yield declaring.declares_itself
+    yield declaring.every_argument_has_a_limit
     yield declaring.memory_is_as_declared
     yield declaring.empty_is_all_zero_bytes
     yield answering.bytes_come_back
