@@ -69,7 +69,8 @@ class Coreset(BankedSynopsis):
         }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
-        values = items.values if self.dimensions > 1 else items.values.reshape(len(items), -1)
+        plain = self.dimensions == 1 and items.values.ndim == 1
+        values = items.values[:, None] if plain else items.values
         if len(items) and (values.ndim != 2 or values.shape[1] != self.dimensions):
             found = values.shape[1] if values.ndim == 2 else 1
             raise ParameterError("value", f"{found} fields", f"{self.dimensions} fields")

@@ -131,3 +131,11 @@ def test_answers_are_finite_for_the_largest_values():
 def test_more_centres_than_a_bucket_has_points_are_refused():
     with pytest.raises(QueryError, match=r"query\.k"):
         Coreset(size=10).centres(11)
+
+
+def test_one_dimension_merges_when_no_point_waits_for_its_bucket():
+    parts = [Coreset(dimensions=1, size=2) for _ in range(2)]
+    for part in parts:
+        part.add(Items.of(values=[1.0, 2.0, 3.0, 4.0]))
+    parts[0].merge(parts[1])
+    assert sum(row["weight"] for row in parts[0].points().value) == 8
