@@ -15,6 +15,8 @@ from synopses.items import Items
 from synopses.kernels import moments as kernel
 from synopses.questions import Estimate, question
 
+_MOST_ITEMS = 2**35  # digits of 28 bits are summed up in 63
+
 
 class Moments(BankedSynopsis):
     """Count, sum, mean, variance, skewness, smallest and largest of the values.
@@ -23,7 +25,8 @@ class Moments(BankedSynopsis):
     values, squares and cubes are kept without rounding, as long fixed-point numbers that cover
     all floats (a superaccumulator [1]_). So the state does not depend on order or grouping, and
     merging loses nothing. The digits are 28 bits in 64, carried only when asked: room for 2^35
-    items.
+    items. Beyond that count, smallest and largest value are answered, and the rest is not: the
+    details say `saturated`.
 
     Examples
     --------
@@ -42,7 +45,7 @@ class Moments(BankedSynopsis):
     kind = "moments"
     order_free = True
     reads = frozenset({"values"})
-    guarantee = "every answer is the exact one, rounded to a float"
+    guarantee = "every answer is the exact one, rounded to a float; up to 2^35 items"
 
     def layout(self) -> Layout:
         return {
@@ -85,7 +88,7 @@ class Moments(BankedSynopsis):
     def summary(self) -> Estimate:
         """All of the following at once."""
         names = ("count", "sum", "mean", "variance", "skewness", "min", "max")
-        return _exactly({name: getattr(self, name)().value for name in names})
+        return _exactly({name: getattr(self, name)().value for name in names}, self._saturated())
 
     @question
     def count(self) -> Estimate:
@@ -95,18 +98,24 @@ class Moments(BankedSynopsis):
     @question
     def sum(self) -> Estimate:
         """Sum of the values."""
+        if self._saturated():
+            return Estimate(None, details=self._saturated())
         return _exactly(_rounded(self._power_sum(1)))
 
     @question
     def mean(self) -> Estimate:
         """Arithmetic mean."""
         n = self.count().value
+        if self._saturated():
+            return Estimate(None, details=self._saturated())
         return _exactly(_rounded(self._power_sum(1) / n) if n else None)
 
     @question
     def variance(self) -> Estimate:
         """Mean squared distance from the mean; the details have the sample variance, too."""
         n = self.count().value
+        if self._saturated():
+            return Estimate(None, details=self._saturated())
         if not n:
             return _exactly(None)
         second = self._second()
@@ -117,6 +126,8 @@ class Moments(BankedSynopsis):
     def skewness(self) -> Estimate:
         """Third central moment over the variance to the power 1.5; none if that is 0."""
         n = self.count().value
+        if self._saturated():
+            return Estimate(None, details=self._saturated())
         second = self._second() if n else Fraction(0)
         if second <= 0:
             return _exactly(None)
@@ -137,6 +148,10 @@ class Moments(BankedSynopsis):
     def max(self) -> Estimate:
         """Largest value."""
         return _exactly(self._extremes()[1] if self.count().value else None)
+
+    def _saturated(self) -> dict[str, Any]:
+        """What answers that need the sums say once digits may have run over."""
+        return {"saturated": True} if self.arrays["count"][0] >= _MOST_ITEMS else {}
 
     def _second(self) -> Fraction:
         n = int(self.arrays["count"][0])

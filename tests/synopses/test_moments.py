@@ -87,3 +87,21 @@ def test_one_value_and_none():
 
 def test_nan_and_infinity_are_left_out():
     assert summary_of(np.array([1.0, np.nan, np.inf, -np.inf]))["count"] == 1
+
+
+def test_sums_of_more_items_than_digits_have_room_for_are_not_answered():
+    moments = Moments()
+    moments.add(Items.of(values=[1.0, 2.0]))
+    moments.arrays["count"][0] = 2**34
+    assert moments.sum().value == 3.0
+    other = Moments.from_bytes(moments.to_bytes())
+    moments.merge(other)
+    for name in ("sum", "mean", "variance", "skewness"):
+        answer = moments.estimate({"type": name})
+        assert (answer.value, answer.confidence, answer.details) == (
+            None,
+            None,
+            {"saturated": True},
+        )
+    assert (moments.count().value, moments.min().value, moments.max().value) == (2**35, 1.0, 2.0)
+    assert moments.summary().details == {"saturated": True}
