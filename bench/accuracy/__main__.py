@@ -8,7 +8,16 @@ import time
 from pathlib import Path
 
 # Imported for the promises they register.
-from bench.accuracy import distinct, distributions, frequencies, samples, windows  # noqa: F401
+from bench.accuracy import (  # noqa: F401
+    distinct,
+    distributions,
+    frequencies,
+    hard_records,
+    hard_values,
+    hard_weights,
+    samples,
+    windows,
+)
 from bench.accuracy.promise import PROMISES, Finding, examine
 from bench.accuracy.report import HEADER, cells, line, write
 from synopses import KINDS

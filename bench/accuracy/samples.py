@@ -112,11 +112,11 @@ def left_out(kind: str, name: str, seeds: range) -> Errors:
             if time in kept:
                 before = i
                 continue
-            errors.append(_moved(ship, rows[before], rows[i], (time - times[before]) / 1000))
+            errors.append(moved(ship, rows[before], rows[i], (time - times[before]) / 1000))
     return np.array(errors or [0.0])
 
 
-def _moved(ship: Trajectory, one: Any, two: Any, seconds: float) -> float:
+def moved(ship: Trajectory, one: Any, two: Any, seconds: float) -> float:
     """The largest change, as a multiple of its limit."""
     (lat1, lon1), (lat2, lon2) = np.radians(one[:2]), np.radians(two[:2])
     h = math.sin((lat2 - lat1) / 2) ** 2

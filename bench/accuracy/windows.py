@@ -14,19 +14,19 @@ STREAMS, TICKS = 30, 100
 THRESHOLD, RECALL = 0.8, 0.9
 
 
-def _streams(template: Any, x: Any) -> Streams:
+def streams_of(template: Any, x: Any) -> Streams:
     """Every row of x with one item a tick; the last tick tells that the window is over."""
     bank = {n: np.zeros((len(x), *s), t) for n, (t, s) in template.layout().items()}
-    slots = np.tile(np.arange(len(x), dtype=np.int32), TICKS + 1)
-    times = np.repeat(1_000 * np.arange(TICKS + 1), len(x))
+    slots = np.tile(np.arange(len(x), dtype=np.int32), x.shape[1])
+    times = np.repeat(1_000 * np.arange(x.shape[1]), len(x))
     template.add_slots(bank, slots, Items.of(values=x.T.ravel(), times=times))
     return Streams([str(i) for i in range(len(x))], bank)
 
 
-def _exact(x: Any) -> Any:
-    """Correlations of the windows; 0 for a stream that does not move."""
-    deviations = x[:, :TICKS] - x[:, :TICKS].mean(axis=1, keepdims=True)
-    deviations[np.ptp(x[:, :TICKS], axis=1) == 0] = 0
+def exact_correlations(x: Any) -> Any:
+    """Correlations of the rows, above the diagonal; 0 for one that does not move."""
+    deviations = x - x.mean(axis=1, keepdims=True)
+    deviations[np.ptp(x, axis=1) == 0] = 0
     length = np.sqrt((deviations**2).sum(axis=1, keepdims=True))
     unit = deviations / np.where(length > 0, length, 1)
     return np.triu(unit @ unit.T, 1)
@@ -35,7 +35,7 @@ def _exact(x: Any) -> Any:
 def _dft(name: str, seed: int, keep_window: bool) -> tuple[Any, Any]:
     x = walks(name, seed, STREAMS, TICKS + 1)
     dft = DFT(window=TICKS, basic_window=10, keep_window=keep_window)
-    return dft.pairs(_streams(dft, x), threshold=THRESHOLD), _exact(x)
+    return dft.pairs(streams_of(dft, x), threshold=THRESHOLD), exact_correlations(x[:, :TICKS])
 
 
 @promise(
@@ -75,9 +75,15 @@ def recalled(kind: str, name: str, seeds: range) -> Errors:
     for seed in seeds:
         x = walks(name, seed, STREAMS, TICKS + 1)
         lsh = LSH(window=TICKS, basic_window=10, bits=128, seed=seed)
-        answer = lsh.pairs(_streams(lsh, x), threshold=THRESHOLD, recall=RECALL)
+        answer = lsh.pairs(streams_of(lsh, x), threshold=THRESHOLD, recall=RECALL)
         found = {(int(a), int(b)) for a, b, *_ in answer.value}
-        wanted = zip(*(i.tolist() for i in np.nonzero(np.abs(_exact(x)) >= THRESHOLD)), strict=True)
+        wanted = zip(
+            *(
+                i.tolist()
+                for i in np.nonzero(np.abs(exact_correlations(x[:, :TICKS])) >= THRESHOLD)
+            ),
+            strict=True,
+        )
         errors += [0.0 if pair in found else np.inf for pair in wanted]
     return np.array(errors or [0.0])
 
@@ -88,8 +94,8 @@ def angles(kind: str, name: str, seeds: range) -> Errors:
     for seed in seeds:
         x = walks(name, seed, 6, TICKS + 1)
         lsh = LSH(window=TICKS, basic_window=10, bits=128, seed=seed)
-        answer = lsh.correlation(_streams(lsh, x), "1", "5")
-        truth, value = _exact(x)[1, 5], answer.value
+        answer = lsh.correlation(streams_of(lsh, x), "1", "5")
+        truth, value = exact_correlations(x[:, :TICKS])[1, 5], answer.value
         room = answer.upper - value if truth > value else value - answer.lower
         errors.append(abs(truth - value) / max(room, 1e-12))
     return np.array(errors)

@@ -19,6 +19,21 @@ def test_every_kind_has_a_promise_that_is_measured():
     assert {made.kind for made in PROMISES} == set(KINDS)
 
 
+HARD = [made for made in PROMISES if made.sentence.startswith("hard: ")]
+
+
+def test_every_kind_is_tried_with_extreme_numbers_and_its_smallest_parameters():
+    assert {made.kind for made in HARD} == set(KINDS)
+    merged = {made.kind for made in HARD if any(name.endswith("merged") for name in made.inputs)}
+    assert merged == {kind for kind, cls in KINDS.items() if cls.mergeable}
+
+
+@pytest.mark.parametrize("made", HARD, ids=lambda made: f"{made.kind}: {made.sentence[6:]}")
+def test_promises_hold_with_extreme_numbers_tiny_parameters_and_merged_parts(made):
+    for finding in examine(made, seeds=60):
+        assert finding.kept, finding
+
+
 @pytest.mark.parametrize(("broken", "kept"), [(0, True), (15, True), (25, False)])
 def test_more_failures_than_promised_and_chance_allow_are_found(broken, kept):
     errors = [1.5] * broken + [0.5] * (100 - broken)
