@@ -131,7 +131,7 @@ class _Tuples:
             self._datasets, self._streams = self._datasets.take(rows), self._streams.take(rows)
             self._times, self._lines = self._times[rows], self._lines[rows]
             self._message_of = self._message_of[rows]
-        routes = route(self._datasets, self._streams, shards)
+        routes = route(self._datasets, self._streams, shards, wanted)
         return assemble(
             self._messages,
             routes,

@@ -1,4 +1,7 @@
-"""Tuples are grouped by data set and shard, and their stream names numbered within each group."""
+"""Tuples are grouped by data set and shard, and their stream names numbered within each group.
+
+Data sets that nobody reads are one group in each shard: a message may name very many of them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.kernels import distinct as kernel
-from sde.tuples.block import first_words
+from sde.tuples.block import UNREAD, first_words
 from sde.tuples.column import Coded
+from sde.tuples.needs import NeedsByDataset
 from sde.tuples.spans import gather
 from synopses.texts import Texts
 
@@ -68,8 +72,25 @@ class _Numbered:
     number_of: NDArray[np.int32]  # of each tuple, among the names
 
 
-def route(datasets: Spans | Coded, streams: Spans | Coded, shards: int) -> Routes:
+@dataclass(frozen=True, slots=True)
+class _Routed:
+    """The distinct names of tuples (of streams, or of data sets that nobody reads)."""
+
+    names: Texts
+    hashes: NDArray[np.uint64]  # of each name
+    codes: NDArray[np.int64]  # of each name: number of the data set * shards + shard
+    number_of: NDArray[np.int32]  # of each tuple, among the names
+
+
+def route(
+    datasets: Spans | Coded,
+    streams: Spans | Coded,
+    shards: int,
+    wanted: NeedsByDataset | None = None,
+) -> Routes:
     """Group tuples by the data set and stream that each of them names.
+
+    What is not `wanted` (None: all is) becomes a group with the data set UNREAD for each shard.
 
     shard = (hash of the stream ^ hash of the data set) % shards, by their first words: that may
     never change, since states lie where it says.
@@ -83,13 +104,17 @@ def route(datasets: Spans | Coded, streams: Spans | Coded, shards: int) -> Route
     by_dataset = _numbered(datasets, None)
     dataset_names = by_dataset.names
     by_name = _numbered(streams, by_dataset.number_of if len(dataset_names) > 1 else None)
-    names, name_dataset, name_of = by_name.names, by_name.parents, by_name.number_of
+    hashes, dataset_hashes = first_words(by_name.names), first_words(dataset_names)
+    shard = (hashes ^ dataset_hashes[by_name.parents]) % np.uint64(shards)
+    name_codes = by_name.parents * shards + shard.astype(np.int64)
+    routed = _Routed(by_name.names, hashes, name_codes, by_name.number_of)
+    if wanted is not None:
+        unread = np.array([wanted.get(name) is None for name in dataset_names], np.bool_)
+        if unread.any():
+            routed = _without_unread(routed, unread, dataset_names, dataset_hashes, shards)
+    names, hashes, name_of = routed.names, routed.hashes, routed.number_of
 
-    hashes = first_words(names)
-    shard = (hashes ^ first_words(dataset_names)[name_dataset]) % np.uint64(shards)
-    codes, name_group = np.unique(
-        name_dataset * shards + shard.astype(np.int64), return_inverse=True
-    )
+    codes, name_group = np.unique(routed.codes, return_inverse=True)
     by_group = np.argsort(name_group, kind="stable")
     name_ends = np.cumsum(np.bincount(name_group, minlength=len(codes)))
     name_starts = name_ends - np.bincount(name_group, minlength=len(codes))
@@ -104,10 +129,39 @@ def route(datasets: Spans | Coded, streams: Spans | Coded, shards: int) -> Route
     groups = []
     for g, code in enumerate(codes.tolist()):
         own = by_group[name_starts[g] : name_ends[g]]
-        dataset = dataset_names[code // shards]
+        number = code // shards
+        dataset = dataset_names[number] if number < len(dataset_names) else UNREAD
         start, end = int(bounds[g]), int(bounds[g + 1])
         groups.append(Group(dataset, code % shards, start, end, names.take(own), hashes[own]))
     return Routes(groups, order, group_of, place_of, number_in_group.take(name_of))
+
+
+def _without_unread(
+    routed: _Routed,
+    unread: NDArray[np.bool_],
+    datasets: Texts,
+    dataset_hashes: NDArray[np.uint64],
+    shards: int,
+) -> _Routed:
+    """Of the data sets that are unread, only their names and shards: all with one number."""
+    is_unread = unread[routed.codes // shards]
+    kept = np.flatnonzero(~is_unread)
+    codes, code_of = np.unique(routed.codes[is_unread], return_inverse=True)
+    new_number = np.empty(len(routed.codes), np.int32)
+    new_number[kept] = np.arange(len(kept))
+    new_number[is_unread] = len(kept) + code_of
+    names = _joined(routed.names.take(kept), datasets.take(codes // shards))
+    return _Routed(
+        names,
+        np.concatenate((routed.hashes[kept], dataset_hashes[codes // shards])),
+        np.concatenate((routed.codes[kept], len(datasets) * shards + codes % shards)),
+        new_number.take(routed.number_of),
+    )
+
+
+def _joined(some: Texts, others: Texts) -> Texts:
+    offsets = np.concatenate((some.offsets, others.offsets[1:] + some.offsets[-1]))
+    return Texts(np.concatenate((some.buffer, others.buffer)), offsets)
 
 
 def _numbered(names: Spans | Coded, parents: NDArray[np.int32] | None) -> _Numbered:

@@ -48,8 +48,9 @@ def decode_tuples(
 ) -> Decoded:
     """The tuples of all messages, as one block or more for each data set and shard among them.
 
-    `wanted` is what is kept of them (None: everything); it does not change what is refused. Never
-    raises because of what a message holds.
+    `wanted` is what is kept of them (None: everything); it does not change what is refused. The
+    data sets that are not in it share a block for each shard. Never raises because of what a
+    message holds.
 
     >>> row = b'{"dataset": "Forex", "stream": "EURUSD", "values": {"price": 1.1}}'
     >>> one = np.zeros(1, np.int64)
@@ -114,9 +115,8 @@ def _decode_text(
     blocks: list[Block] = []
     for segment in Segments(pool, rows, messages, limits, letters, wanted):
         spans = segment.spans
-        routes = route(
-            Spans(pool.array, spans[0], spans[1]), Spans(pool.array, spans[2], spans[3]), shards
-        )
+        datasets, streams = (Spans(pool.array, spans[i], spans[i + 1]) for i in (0, 2))
+        routes = route(datasets, streams, shards, wanted)
         columns = build_columns(segment, routes, pool, wanted)
         message_of, lines = rows.messages[segment.rows], rows.lines[segment.rows]
         blocks += assemble(messages, routes, columns, segment.times, message_of, lines, wanted)

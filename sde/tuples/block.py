@@ -18,6 +18,7 @@ from synopses.errors import StateError
 from synopses.hashing import HASH_SEED, hash_texts
 from synopses.texts import Texts
 
+UNREAD = ""  # in the place of a data set's name: no data set is called so
 _NO_LINES = np.empty(0, np.uint32)
 
 
@@ -28,6 +29,8 @@ class Block:
     Ingest makes it (`sde.decoding`), it travels to its shard as bytes, maintain adds it to the
     layers and writes it to the shard's log.
 
+    dataset        UNREAD for tuples of data sets that nobody read when the block was made; then
+                   `streams` are not streams but the names of those data sets
     streams        the distinct stream names of this block, in order of first appearance
     stream_hashes  uint64: the first word of each name's hash
     stream_of      int32 (n,): index into streams
@@ -204,12 +207,18 @@ def completed(blocks: Sequence[Block], wanted: NeedsByDataset) -> list[Block]:
     Where something was left out, all tuples of the same messages are read again. Maintain calls
     this before it adds blocks: a synopsis may have been created after ingest made them.
     """
-    lacking = {b.read_again for b in blocks if b.lacks(wanted.of(b.dataset))}
+    lacking = {b.read_again for b in blocks if _lacks(b, wanted)}
     whole = [b for b in blocks if b.read_again not in lacking]
     for read_again in lacking:
         assert read_again is not None, "a block lacks what is needed, and cannot be read again"
         whole += read_again()
     return sorted(whole, key=lambda block: block.order)
+
+
+def _lacks(block: Block, wanted: NeedsByDataset) -> bool:
+    if block.dataset == UNREAD:
+        return any(wanted.get(dataset) is not None for dataset in block.streams)
+    return block.lacks(wanted.of(block.dataset))
 
 
 def first_words(texts: Texts) -> NDArray[np.uint64]:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections import Counter
 from dataclasses import replace
 
 import naive_decoding as naive
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sde.decoding import Limits, decode_tuples
+from sde.tuples.block import UNREAD, completed
 from sde.tuples.needs import Needs, NeedsByDataset
 from synopses.hashing import hash_key
 
@@ -114,8 +116,11 @@ def test_leaving_out_what_nobody_reads_changes_nothing_else(payloads, needs):
     messages, wanted = naive.messages(payloads), NeedsByDataset(needs)
     whole, needed = (decode_tuples(messages, 4, LIMITS, each) for each in (None, wanted))
     assert needed.letters == whole.letters
-    selected = [block.select(wanted.of(block.dataset)) for block in whole.blocks]
-    for one, other in zip(needed.blocks, selected, strict=True):
+    read = [block for block in whole.blocks if block.dataset in needs]
+    selected = [block.select(wanted.of(block.dataset)) for block in read]
+    assert _unread(needed.blocks) == _by_shard(b for b in whole.blocks if b.dataset not in needs)
+    needed_read = [block for block in needed.blocks if block.dataset != UNREAD]
+    for one, other in zip(needed_read, selected, strict=True):
         assert one.fields.keys() == other.fields.keys()
         assert replace(one, fields=other.fields).to_bytes() == other.to_bytes()
         for name in one.fields:
@@ -123,6 +128,47 @@ def test_leaving_out_what_nobody_reads_changes_nothing_else(payloads, needs):
             assert one.column(name).valid is None or (
                 one.column(name).valid.tolist() == other.column(name).valid.tolist()
             )
+
+
+def _by_shard(blocks):
+    """How many tuples of each data set there are, by shard."""
+    counts = Counter()
+    for block in blocks:
+        counts[block.shard, block.dataset] += len(block)
+    return counts
+
+
+def _unread(blocks):
+    """The same of the blocks of data sets that nobody reads."""
+    counts = Counter()
+    for block in blocks:
+        if block.dataset == UNREAD:
+            for number in block.stream_of.tolist():
+                counts[block.shard, block.streams[number]] += 1
+    return counts
+
+
+def test_however_many_data_sets_nobody_reads_they_share_a_block_for_each_shard():
+    rows = [f'{{"dataset":"d{i}","stream":"s{i % 7}","v":{i}}}' for i in range(5000)]
+    rows += ['{"dataset":"Forex","stream":"s","v":1}'] * 3
+    wanted = NeedsByDataset({"Forex": Needs(frozenset({"v"}))})
+    decoded = decode_tuples(naive.messages(["\n".join(rows).encode()]), 4, LIMITS, wanted)
+    assert sorted(b.dataset for b in decoded.blocks) == [*[UNREAD] * 4, "Forex"]
+    assert {dataset for _, dataset in _unread(decoded.blocks)} == {f"d{i}" for i in range(5000)}
+
+
+def test_a_block_of_unread_data_sets_is_read_again_once_one_of_them_is_read():
+    rows = [f'{{"dataset":"d{i}","stream":"s","v":{i}}}'.encode() for i in range(20)]
+    messages = naive.messages(rows)
+
+    def again():
+        return decode_tuples(messages, 1, LIMITS).blocks
+
+    [unread] = decode_tuples(messages, 1, LIMITS, NeedsByDataset({})).blocks
+    unread = replace(unread, read_again=again)
+    assert completed([unread], NeedsByDataset({"other": Needs()})) == [unread]
+    whole = completed([unread], NeedsByDataset({"d7": Needs()}))
+    assert sorted(block.dataset for block in whole) == sorted(f"d{i}" for i in range(20))
 
 
 @settings(max_examples=60, deadline=None)
