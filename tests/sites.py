@@ -15,12 +15,12 @@ def secret(one, other):
 
 
 def peers_of(site, sites=SITES):
-    return Peers(site, {s: secret(site, s) for s in sites if s != site}, own=f"only {site}")
+    return Peers(site, {s: secret(site, s) for s in sites if s != site})
 
 
 def engine_of(site, sites=SITES, shards=3):
     secrets = {s: secret(site, s) for s in sites if s != site}
-    return LocalEngine(shards=shards, site=site, secrets=secrets, checkpoint=f"only {site}")
+    return LocalEngine(shards=shards, site=site, secrets=secrets)
 
 
 def opened(frame, site="a"):

@@ -55,7 +55,7 @@ def replayed(engine):
         limits=wiring.limits,
         site=wiring.site,
         secrets=wiring.secrets,
-        checkpoint=wiring.checkpoint,
+        seal=wiring.seal,
     )
     again.batch, again.union = engine.batch, list(engine.union)
     for number, entries in enumerate(engine.entries):

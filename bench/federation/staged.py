@@ -21,7 +21,7 @@ class StagedSite(LocalEngine):
 
     def __init__(self, name: str, names: tuple[str, ...]) -> None:
         secrets = {other: "-".join(sorted((name, other))) for other in names if other != name}
-        super().__init__(shards=1, site=name, secrets=secrets, checkpoint=f"only {name}")
+        super().__init__(shards=1, site=name, secrets=secrets)
         self._shard = super().shard(0)
         self.requests: list[bytes] = []
 

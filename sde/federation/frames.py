@@ -71,9 +71,8 @@ def seal(sender: str, receiver: str, secret: bytes, content: Content) -> bytes:
     sde.federation.frames.FrameError: the mark does not fit
     """
     name = sender.encode()
-    magic = REQUEST if isinstance(content.head, PeerRequest) else CONTRIBUTION
-    body = zlib.compress(pack([encode(content.head), *content.parts]))
-    head = magic + bytes([len(name)]) + name
+    packed = pack_content(content)
+    head, body = packed[:4] + bytes([len(name)]) + name, packed[4:]
     return head + _mark(head, receiver, secret, body) + body
 
 
@@ -83,13 +82,24 @@ def unseal(payload: bytes, receiver: str, secret: bytes) -> Content:
     head, mark, body = payload[:at], payload[at : at + _MARK], payload[at + _MARK :]
     if not hmac.compare_digest(mark, _mark(head, receiver, secret, body)):
         raise FrameError("the mark does not fit")
+    return unpack_content(payload[:4] + body)
+
+
+def pack_content(content: Content) -> bytes:
+    """Magic and body, without saying who it is from."""
+    magic = REQUEST if isinstance(content.head, PeerRequest) else CONTRIBUTION
+    return magic + zlib.compress(pack([encode(content.head), *content.parts]))
+
+
+def unpack_content(packed: bytes) -> Content:
+    """What magic and body hold; FrameError if their form is wrong."""
     try:
         inflate = zlib.decompressobj()
-        bundle = inflate.decompress(body, _MOST_UNPACKED)
+        bundle = inflate.decompress(packed[4:], _MOST_UNPACKED)
         if inflate.unconsumed_tail or not inflate.eof:
             raise FrameError(f"the body is cut, or has more than {_MOST_UNPACKED} bytes")
         described, *parts = unpack(bundle)
-        return Content(_head(payload[:4], described), parts)
+        return Content(_head(packed[:4], described), parts)
     except (zlib.error, FramingError, msgspec.DecodeError, RecursionError, ValueError) as error:
         raise FrameError(f"the body cannot be read: {error}"[:200]) from None
 

@@ -1,16 +1,17 @@
-"""Federation, in ingest: frames of other sites become records."""
+"""Federation, in ingest: frames of other sites and notes of this one to itself become records."""
 
 from __future__ import annotations
 
 import base64
 import logging
 
-from sde.federation.frames import Content, FrameError, sender_of
+from sde.federation.frames import Content, FrameError, sender_of, unpack_content, unseal
 from sde.federation.peers import Peers
 from sde.federation.request import request_of_peer
 from sde.records.arrived import FromSite
 from sde.records.asked import Asked
 from sde.records.position import Position
+from sde.records.seal import Forged, Opened
 from sde.records.sites import (
     Contribution,
     OwnNote,
@@ -21,7 +22,7 @@ from sde.records.sites import (
 )
 from sde.wire import Refusal
 
-OTHERS = "others"  # whom frames are counted under that name no site we know
+OTHERS = "others"  # whom is counted what is from no site we know
 
 _log = logging.getLogger(__name__)
 
@@ -33,9 +34,8 @@ def from_site(payload: bytes, position: Position, time: int, peers: Peers) -> As
         head, size = content.head, len(payload)
         message: SiteMessage
         if isinstance(head, Contribution):
-            message = _contribution(content, head, sender, size, own=sender == peers.site)
-        elif sender == peers.site:
-            raise FrameError("a site does not ask itself")
+            parts = _as_text(content.parts)
+            message = SiteContribution(head.key, sender, size, head, parts)
         elif head.request is not None:
             return request_of_peer(head, sender, size, position, time)
         else:
@@ -43,17 +43,48 @@ def from_site(payload: bytes, position: Position, time: int, peers: Peers) -> As
     except (FrameError, Refusal) as error:
         reason = error.fault.message if isinstance(error, Refusal) else error
         _log.warning("a message from outside was dropped (%s): %s", position, reason)
-        message = Stray(_claimed(payload, peers))
+        return stray(position, time, _claimed(payload, peers))
     return FromSite(position=position, time=time, message=message)
 
 
-def _contribution(
-    content: Content, head: Contribution, sender: str, size: int, own: bool
-) -> SiteContribution | OwnNote:
-    parts = [base64.b64encode(part).decode() for part in content.parts]
-    if own and (head.sent is not None or head.norm is not None):
+def from_own(opened: Opened, position: Position, time: int, site: str) -> FromSite:
+    """What merge of this site told its state; Forged if it is nothing of that kind."""
+    try:
+        content = unpack_content(opened.body)
+    except FrameError as error:
+        raise Forged(str(error)) from None
+    message = _own_message(content, site, len(opened.body))
+    return FromSite(position=position, time=time, message=message, batch=opened.batch)
+
+
+def from_own_unsealed(
+    payload: bytes, position: Position, time: int, site: str, checkpoint: str
+) -> FromSite:
+    """The same as earlier versions wrote it: a frame to itself, with the checkpoint as secret."""
+    try:
+        content = unseal(payload, site, checkpoint.encode())
+    except FrameError as error:
+        raise Forged(str(error)) from None
+    message = _own_message(content, site, len(payload))
+    return FromSite(position=position, time=time, message=message)
+
+
+def stray(position: Position, time: int, site: str = OTHERS) -> FromSite:
+    """A message that was refused, to be counted under the site that it claims to be from."""
+    return FromSite(position=position, time=time, message=Stray(site))
+
+
+def _own_message(content: Content, site: str, size: int) -> SiteContribution | OwnNote:
+    head, parts = content.head, _as_text(content.parts)
+    if not isinstance(head, Contribution):
+        raise Forged("a site does not ask itself")
+    if head.sent is not None or head.norm is not None:
         return OwnNote(head.key, head.sent, parts, head.norm)
-    return SiteContribution(head.key, sender, size, head, parts)
+    return SiteContribution(head.key, site, size, head, parts)
+
+
+def _as_text(parts: list[bytes]) -> list[str]:
+    return [base64.b64encode(part).decode() for part in parts]
 
 
 def _claimed(payload: bytes, peers: Peers) -> str:
@@ -62,4 +93,4 @@ def _claimed(payload: bytes, peers: Peers) -> str:
         sender = sender_of(payload)
     except FrameError:
         return OTHERS
-    return sender if sender in peers.sites else OTHERS
+    return sender if sender in peers.sites and sender != peers.site else OTHERS

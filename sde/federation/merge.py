@@ -13,7 +13,7 @@ from sde.federation.request import request_to_peer
 from sde.federation.sending import Sender
 from sde.records.asked import Asked
 from sde.records.loop import Again
-from sde.records.outgoing import Outgoing, json_bytes, to_loop
+from sde.records.outgoing import Outgoing, json_bytes
 from sde.records.partial import Reply, SiteContributions
 from sde.records.sites import Asking, Contributing, Contribution, Role
 from sde.requests.boundary import Quarantine, fault_of
@@ -24,16 +24,15 @@ from sde.wire import Code, Fault, Unwatch, answer, refusal
 class SitesMerge:
     """`quarantine` is told of plug-ins that misbehave, and says what their users are told."""
 
-    def __init__(self, peers: Peers, checkpoint: str, quarantine: Quarantine) -> None:
-        self._peers, self._checkpoint, self._quarantine = peers, checkpoint, quarantine
-        self._sender = Sender(peers)
+    def __init__(self, peers: Peers, sender: Sender, quarantine: Quarantine) -> None:
+        self._peers, self._sender, self._quarantine = peers, sender, quarantine
 
     def contribute(self, asked: Asked, role: Role, partials: list[Reply]) -> Iterator[Outgoing]:
         """What this site gives to a request of several sites, and what the others are asked for."""
         try:
             content = contribution(role.key, asked.request, partials, self._quarantine)
         except WindowsDiffer as differ:
-            yield to_loop(Again(asked=_once(asked), at=differ.latest), self._checkpoint)
+            yield self._sender.loop.message(Again(asked=_once(asked), at=differ.latest))
             return
         head = content.head
         assert isinstance(head, Contribution)
@@ -72,7 +71,7 @@ class SitesMerge:
     def _ask_again(self, asked: Asked, asking: Asking, at: int) -> Outgoing:
         """The sites had different windows open: all are asked for the one open at the latest."""
         second = replace(asking, key=f"{asking.key}+", again=True)
-        return to_loop(Again(asked=replace(asked, role=second), at=at), self._checkpoint)
+        return self._sender.loop.message(Again(asked=replace(asked, role=second), at=at))
 
 
 def _once(asked: Asked) -> Asked:

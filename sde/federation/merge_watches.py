@@ -57,8 +57,8 @@ class _Due:
 
 
 class SitesWatch:
-    def __init__(self, peers: Peers, quarantine: Quarantine) -> None:
-        self._peers, self._sender, self._quarantine = peers, Sender(peers), quarantine
+    def __init__(self, peers: Peers, sender: Sender, quarantine: Quarantine) -> None:
+        self._peers, self._sender, self._quarantine = peers, sender, quarantine
 
     def on_due(self, partials: list[SiteWatchStates]) -> Iterator[Outgoing]:
         try:

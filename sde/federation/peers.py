@@ -8,19 +8,16 @@ from sde.federation.frames import Content, FrameError, seal, sender_of, unseal
 
 
 class Peers:
-    """`own` marks what this site sends to itself: nobody else can write into its state."""
+    """`secrets` by the names of the other sites."""
 
-    def __init__(
-        self, site: str = "main", secrets: Mapping[str, str] | None = None, own: str = "-"
-    ) -> None:
+    def __init__(self, site: str = "main", secrets: Mapping[str, str] | None = None) -> None:
         self.site = site
-        self._secrets = {site: own.encode()}
-        self._secrets |= {name: secret.encode() for name, secret in (secrets or {}).items()}
+        self._secrets = {name: secret.encode() for name, secret in (secrets or {}).items()}
 
     @property
     def sites(self) -> tuple[str, ...]:
         """This site, then its peers."""
-        return tuple(self._secrets)
+        return (self.site, *self._secrets)
 
     def seal(self, receiver: str, content: Content) -> bytes:
         return seal(self.site, receiver, self._secrets[receiver], content)
@@ -30,5 +27,5 @@ class Peers:
         sender = sender_of(payload)
         secret = self._secrets.get(sender)
         if secret is None:
-            raise FrameError(f"{sender[:80]!r} is no site that is known here")
+            raise FrameError(f"{sender[:80]!r} is no other site that is known here")
         return sender, unseal(payload, self.site, secret)

@@ -7,6 +7,7 @@ result     what became of a request at one shard
 watching   a watch that runs
 sites      what travels between sites
 loop       what the engine tells itself through its union topic
+seal       the mark on it that only this engine can make
 outgoing   merge -> Kafka: messages to be written
 upgrade    records as earlier versions wrote them
 codec      records as bytes

@@ -18,20 +18,22 @@ from sde.records.position import Position
 from sde.records.sites import SiteMessage
 
 
-class Told(Struct, frozen=True, kw_only=True, tag="told"):
-    """What the engine told itself through the union topic."""
+class Told(Struct, frozen=True, kw_only=True, tag="told", omit_defaults=True):
+    """What the engine told itself through the union topic; `batch`: which one wrote it."""
 
     position: Position
     time: int
     message: Loop
+    batch: int | None = None  # none did, but a thread beside the query
 
 
-class FromSite(Struct, frozen=True, kw_only=True, tag="site"):
-    """What another site, or merge of this one, says to the state of shard 0."""
+class FromSite(Struct, frozen=True, kw_only=True, tag="site", omit_defaults=True):
+    """What another site, or merge of this one in a `batch`, says to the state of shard 0."""
 
     position: Position
     time: int
     message: SiteMessage
+    batch: int | None = None
 
 
 Arrived = Asked | AskedInfore | Unreadable | Told | FromSite

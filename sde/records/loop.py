@@ -1,8 +1,8 @@
 """What the engine tells itself through its union topic, so that all shards learn it together.
 
 Shards report, merge decides and writes, ingest spreads it to every shard in the next batch. A
-message names the checkpoint it belongs to: others may use the topic, and what an earlier
-checkpoint said of the time must not count for a new one.
+message is sealed (`sde.records.seal`): others may be able to write to the topic, and what an
+earlier checkpoint said of the time must not count for a new one.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from sde.records.asked import Asked
 from sde.records.codec import encode
+from sde.records.seal import Forged, LoopSeal, NotOurs
 from sde.records.sites import Whole
 from sde.wire import Fault, Plugin
 
@@ -21,7 +22,7 @@ Reached = dict[str, tuple[Whole, Whole]]  # by partition: latest time of a tuple
 
 
 class _Message(Struct, frozen=True, kw_only=True, tag_field="op"):
-    checkpoint: str = ""
+    pass
 
 
 class Tick(_Message, frozen=True, tag="tick"):
@@ -71,11 +72,15 @@ class Admit(_Message, frozen=True, tag="admit"):
 
 
 class Admitted(_Message, frozen=True, tag="admitted"):
-    """How the examination of a plug-in ended: what its class declares, or a fault."""
+    """How the examination of a plug-in ended: what its class declares, or a fault.
+
+    `sha256` is that of the source that was examined: ids of requests may be used again.
+    """
 
     request: str  # its id
     declaration: dict[str, Any]
     fault: Fault | None = None
+    sha256: str = ""  # as messages of earlier versions have it: not known
 
 
 class Failed(_Message, frozen=True, tag="failed"):
@@ -92,27 +97,40 @@ _decoder = msgspec.json.Decoder(Loop)
 _reports = msgspec.json.Decoder(list[Report])
 
 
-class NotOurs(Exception):
-    """The bytes are no message of this checkpoint's loop."""
+class _Unsealed(Struct):
+    """What a message had in the place of a seal in earlier versions."""
+
+    checkpoint: str
 
 
-def loop_bytes(message: Loop, checkpoint: str) -> bytes:
-    return encode(structs.replace(message, checkpoint=checkpoint))
+def loop_bytes(message: Loop, seal: LoopSeal, batch: int | None = None) -> bytes:
+    """A message for the union topic; `batch` is the one that writes it, if one does."""
+    return seal.close(encode(message), batch)
 
 
-def decode_loop(payload: bytes, checkpoint: str) -> Loop:
-    """The message in a payload of the union topic; NotOurs if it is none, or somebody else's.
+def decode_loop(body: bytes) -> Loop:
+    """The message in a body whose seal was fitting; Forged if it is none all the same.
 
-    >>> decode_loop(loop_bytes(Tick(time=5), "c"), "c")
-    Tick(time=5, caught_up=False, checkpoint='c')
+    >>> seal = LoopSeal.new()
+    >>> decode_loop(seal.open(loop_bytes(Tick(time=5), seal)).body)
+    Tick(time=5, caught_up=False)
     """
-    message: Loop
     try:
-        message = _decoder.decode(payload)
+        message: Loop = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise NotOurs(str(error)) from None
-    if message.checkpoint != checkpoint:
-        raise NotOurs(f"of the checkpoint {message.checkpoint[:80]!r}")
+        raise Forged(f"it is no message of the loop: {error}"[:300]) from None
+    return message
+
+
+def decode_unsealed(payload: bytes, checkpoint: str) -> Loop:
+    """A message as earlier versions wrote it; NotOurs if it names another checkpoint."""
+    message = decode_loop(payload)
+    try:
+        named = msgspec.json.decode(payload, type=_Unsealed).checkpoint
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        raise Forged("it names no checkpoint") from None
+    if named != checkpoint:
+        raise NotOurs(f"of the checkpoint {named[:80]!r}")
     return message
 
 

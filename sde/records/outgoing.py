@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import orjson
 
 from sde.records.loop import Loop, loop_bytes
+from sde.records.seal import LoopSeal
 
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
@@ -35,5 +36,16 @@ def json_bytes(fields: Mapping[str, object]) -> bytes:
     return orjson.dumps(fields, option=_JSON)
 
 
-def to_loop(message: Loop, checkpoint: str) -> Outgoing:
-    return Outgoing("", loop_bytes(message, checkpoint), Topic.LOOP)
+@dataclass(frozen=True, slots=True)
+class LoopWriter:
+    """Seals what merge, in a batch, tells the shards of the next one."""
+
+    seal: LoopSeal
+    batch: int
+
+    def message(self, message: Loop) -> Outgoing:
+        return Outgoing("", loop_bytes(message, self.seal, self.batch), Topic.LOOP)
+
+    def body(self, body: bytes) -> Outgoing:
+        """What is no message of the loop: a site's contribution to its own state."""
+        return Outgoing("", self.seal.close(body, self.batch), Topic.LOOP)

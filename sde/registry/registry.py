@@ -398,7 +398,7 @@ class Registry(Factual):
         self._change("unwatch", watch)
 
     def answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
-        if watch in self.watches:
+        if watch in self.watches and number > self.watches.get(watch).number:
             self._change("answered", watch, number, value, holds)
 
     # -- asking ---------------------------------------------------------------------------------

@@ -22,9 +22,11 @@ def admit(message: Admit, trust: Trust, limits: StateLimits) -> Admitted:
         declaration = _declaration(request, trust, limits)
     except Refusal as refusal:
         log.warning("plug-in %s refused: %s", named, refusal.fault.message)
-        return Admitted(request=request.id, declaration={}, fault=refusal.fault)
+        return Admitted(
+            request=request.id, declaration={}, fault=refusal.fault, sha256=request.sha256
+        )
     log.warning("plug-in %s admitted, key=%s", named, request.key)
-    return Admitted(request=request.id, declaration=declaration.as_json())
+    return Admitted(request=request.id, declaration=declaration.as_json(), sha256=request.sha256)
 
 
 def _declaration(request: Plugin, trust: Trust, limits: StateLimits) -> Declaration:

@@ -60,7 +60,7 @@ def settle(
 ) -> tuple[Asked, Outcome] | None:
     """The request that waited for this, and what became of it; None if none did."""
     waiting = _waiting(registry, message.request)
-    if waiting is None:
+    if waiting is None or message.sha256 not in ("", waiting[1].sha256):
         return None
     asked, request = waiting
     outcome: Outcome

@@ -14,25 +14,28 @@ import orjson
 from msgspec import structs
 
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
-from sde.federation.frames import is_frame
-from sde.federation.ingest import from_site
+from sde.federation.frames import is_frame, sender_of
+from sde.federation.ingest import from_own, from_own_unsealed, from_site, stray
 from sde.federation.peers import Peers
 from sde.federation.request import split
 from sde.infore import is_infore, translate
 from sde.records.arrived import Arrived, FromSite, Told
 from sde.records.asked import AnyAsked, Asked, AskedInfore, Attached, Unreadable
-from sde.records.loop import Admit, Due, NotOurs, decode_loop
+from sde.records.loop import Admit, Due, Loop, decode_loop, decode_unsealed
 from sde.records.position import Position
+from sde.records.seal import Forged, LoopSeal, NotOurs, is_sealed
 from sde.shard.versions import Versions
 from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
     Code,
     Fault,
     Refusal,
+    ReplyFields,
     Request,
     Restore,
     Snapshot,
     Snapshots,
+    dead_letter,
     decode_request,
 )
 
@@ -40,19 +43,19 @@ _DEEPEST = 32  # levels of a request: more can be read than can be written down 
 
 
 class Ingest:
-    """`versions`: where snapshots are kept, None for nowhere."""
+    """`versions`: where snapshots are kept, None for nowhere. `seal`: of what comes by the loop."""
 
     def __init__(
         self,
         shards: int,
         limits: Limits,
+        seal: LoopSeal,
         versions: Versions | None = None,
-        checkpoint: str = "-",
         peers: Peers | None = None,
     ) -> None:
         self.shards = shards
-        self._limits, self._versions, self._checkpoint = limits, versions, checkpoint
-        self._peers = peers or Peers(own=checkpoint)
+        self._limits, self._versions, self._seal = limits, versions, seal
+        self._peers = peers or Peers()
 
     def on_data(self, messages: Messages, wanted: NeedsByDataset | None = None) -> Decoded:
         """`wanted` is what has to be kept of the tuples, as far as that is known."""
@@ -71,28 +74,51 @@ class Ingest:
                 arrived.append(self._request(payload, position, time))
         return arrived
 
-    def on_loop(self, messages: Messages) -> list[Arrived]:
-        """What is no message of ours is left out: nobody waits for a reply."""
-        arrived: list[Arrived] = []
-        for payload, position, time in _each(messages):
-            if is_frame(payload):
-                found = from_site(payload, position, time, self._peers)
-                if isinstance(found, FromSite):  # requests of a site do not come this way
-                    arrived.append(found)
-            elif len(payload) <= self._limits.max_message_bytes:
-                arrived += self._told(payload, position, time)
-        return arrived
+    def on_loop(self, messages: Messages) -> tuple[list[Arrived], list[ReplyFields]]:
+        """What the engine told itself; dead letters for what others want it to believe.
 
-    def _told(self, payload: bytes, position: Position, time: int) -> list[Arrived]:
-        try:
-            message = decode_loop(payload, self._checkpoint)
-        except NotOurs:
-            return []
+        Such a letter is counted, too. What another engine told itself is left out.
+        """
+        arrived: list[Arrived] = []
+        letters: list[ReplyFields] = []
+        for payload, position, time in _each(messages):
+            try:
+                arrived += self._from_loop(payload, position, time)
+            except NotOurs:
+                continue
+            except Forged as error:
+                fault = Fault(Code.UNTRUSTED, f"the engine did not write this: {error}"[:300])
+                place = (position.topic, position.partition, position.offset)
+                letters.append(dead_letter(*place, 0, fault, payload))
+                arrived.append(stray(position, time))
+        return arrived, letters
+
+    def _from_loop(self, payload: bytes, position: Position, time: int) -> list[Arrived]:
+        """NotOurs or Forged if it is nothing that this engine told itself."""
+        if not is_sealed(payload):
+            return self._from_unsealed(payload, position, time)
+        opened = self._seal.open(payload)
+        if is_frame(opened.body):
+            return [from_own(opened, position, time, self._peers.site)]
+        return _told(decode_loop(opened.body), position, time, opened.batch)
+
+    def _from_unsealed(self, payload: bytes, position: Position, time: int) -> list[Arrived]:
+        """What stood in the topic when the seal was made is believed as it was then."""
+        is_older = self._seal.is_older(position.topic, position.offset)
+        if is_frame(payload):
+            if is_older and sender_of(payload) == self._peers.site:
+                site, checkpoint = self._peers.site, self._seal.checkpoint
+                return [from_own_unsealed(payload, position, time, site, checkpoint)]
+            found = from_site(payload, position, time, self._peers)
+            return [found] if isinstance(found, FromSite) else []
+        if len(payload) > self._limits.max_message_bytes:
+            raise Forged(f"it has {len(payload)} bytes and is not sealed")
+        message = decode_unsealed(payload, self._seal.checkpoint)
         # There are requests in what the engine tells itself.
         deepest = 2 * _DEEPEST
-        if isinstance(message, Due | Admit) or _depth(orjson.loads(payload), deepest) > deepest:
-            return []
-        return [Told(position=position, time=time, message=message)]
+        if not is_older or _depth(orjson.loads(payload), deepest) > deepest:
+            raise Forged("it is not sealed")
+        return _told(message, position, time, None)
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -148,6 +174,12 @@ class Ingest:
         except OSError as error:
             reason = f"the snapshots cannot be read: {error}"[:300]
             return Attached(fault=Fault(Code.INTERNAL, reason))
+
+
+def _told(message: Loop, position: Position, time: int, batch: int | None) -> list[Arrived]:
+    if isinstance(message, Due | Admit):  # for the threads beside the query
+        return []
+    return [Told(position=position, time=time, message=message, batch=batch)]
 
 
 def _each(messages: Messages) -> list[tuple[bytes, Position, int]]:

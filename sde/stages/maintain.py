@@ -10,6 +10,7 @@ reading request. Watches that are due are answered last.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from sde.federation import maintain as federation
 from sde.federation import maintain_watches as federation_watches
+from sde.federation.ingest import stray
 from sde.infore import translate
 from sde.limits import StateLimits
 from sde.plugins.trust import Trust
@@ -53,8 +55,10 @@ from sde.tuples.needs import NeedsByDataset
 from sde.wire import Create, Definition, Delete, Plugin, Refusal, Unplug, Unwatch, Watch
 from sde.wire.windows import ARRIVAL
 
+_log = logging.getLogger(__name__)
 _NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, Plugin, Unplug)
 _ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
+_LONGEST_ROUND = 10  # batches after which what one told the next has long been read
 _NOWHERE = Position("", 0, 0)  # of what a shard noticed by itself
 
 
@@ -129,7 +133,9 @@ class Maintain:
         ticks: list[tuple[Told, Tick]] = []
         again: list[Asked] = []
         for one in arrived:
-            if isinstance(one, FromSite):
+            if isinstance(one, Told | FromSite) and self._is_stale(one.batch):
+                self._on_stale(one)
+            elif isinstance(one, FromSite):
                 if self._shard.number == 0:
                     federation.note_message(self._shard, one)
                     self._before.append(one)
@@ -152,6 +158,17 @@ class Maintain:
             self._apply(*max(ticks, key=lambda tick: tick[0].position))
             self._due += self._shard.registry.watches.due
         return bool(ticks), again
+
+    def _is_stale(self, batch: int | None) -> bool:
+        """Whether a batch wrote this so long ago that it is a copy of what was read then."""
+        return batch is not None and not 0 < self._batch - batch <= _LONGEST_ROUND
+
+    def _on_stale(self, arrived: Told | FromSite) -> None:
+        _log.warning("a copy of an old message was dropped (%s)", arrived.position)
+        if self._shard.number == 0:
+            counted = stray(arrived.position, arrived.time)
+            federation.note_message(self._shard, counted)
+            self._before.append(counted)
 
     def _apply(self, told: Told, message: Loop) -> None:
         self._before.append(told)
@@ -294,6 +311,8 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
 
     match message:
         case Tick(time=time, caught_up=caught_up):
+            # One that is not later than the last may be a copy, from when all had been read.
+            caught_up = caught_up and time > shard.registry.time
             shard.tick(time, caught_up)
             if caught_up:
                 for dataset, clock in shard.clocks_of(ARRIVAL):

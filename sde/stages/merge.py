@@ -19,10 +19,11 @@ import msgspec
 from sde.federation.merge import SitesMerge
 from sde.federation.merge_watches import SitesWatch
 from sde.federation.peers import Peers
+from sde.federation.sending import Sender
 from sde.plugins.failure import PluginFailure
 from sde.records.asked import Asked, AskedInfore, Unreadable
 from sde.records.loop import Admit, Again, Due, Failed, Progress, Reached, Report
-from sde.records.outgoing import Outgoing
+from sde.records.outgoing import LoopWriter, Outgoing
 from sde.records.partial import (
     EachStates,
     Partial,
@@ -68,20 +69,17 @@ P = TypeVar("P", bound=Partial)
 
 
 class Merge:
-    """`has_log`: there is a topic for INFORE's log. `checkpoint` marks what goes round the loop."""
+    """The stage for one batch, at the site that `peers` names as its own.
 
-    def __init__(
-        self,
-        site: str,
-        has_log: bool = False,
-        checkpoint: str = "-",
-        peers: Peers | None = None,
-    ) -> None:
-        self._site = site
-        self._writer = ReplyWriter(site, has_log, checkpoint)
-        peers = peers or Peers(site, own=checkpoint)
-        self._sites = SitesMerge(peers, checkpoint, self._quarantine)
-        self._site_watches = SitesWatch(peers, self._quarantine)
+    `has_log`: there is a topic for INFORE's log. `loop` seals what goes round it.
+    """
+
+    def __init__(self, peers: Peers, loop: LoopWriter, has_log: bool = False) -> None:
+        self._site = peers.site
+        self._writer = ReplyWriter(peers.site, has_log, loop)
+        sender = Sender(peers, loop)
+        self._sites = SitesMerge(peers, sender, self._quarantine)
+        self._site_watches = SitesWatch(peers, sender, self._quarantine)
         self._failures: dict[str, str] = {}  # of plug-ins, met in this batch, by kind
 
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:

@@ -14,6 +14,7 @@ import msgspec
 
 from sde.limits import StateLimits
 from sde.plugins.trust import Trust
+from sde.records.seal import LoopSeal
 
 if TYPE_CHECKING:
     from sde.federation.peers import Peers
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """`checkpoint` is its name; `snapshots` a folder or URI ("": none); `secrets` by peer."""
+    """`seal`: of the loop; `snapshots`: a folder or URI ("": none); `secrets` by peer."""
 
     shards: int
     site: str = "main"
-    checkpoint: str = "-"
+    seal: LoopSeal = field(default_factory=LoopSeal.new, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     snapshots: str = ""
     has_log: bool = False  # a topic for INFORE's log
@@ -41,23 +42,24 @@ class Wiring:
         from sde.decoding import Limits
         from sde.stages.ingest import Ingest
 
-        return Ingest(self.shards, Limits(), self._versions, self.checkpoint, self._peers)
+        return Ingest(self.shards, Limits(), self.seal, self._versions, self._peers)
 
     def maintain(self, shard: Shard, batch: int) -> Maintain:
         from sde.stages.maintain import Maintain
 
         return Maintain(shard, batch, self._versions, self.trust)
 
-    def merge(self) -> Merge:
+    def merge(self, batch: int) -> Merge:
+        from sde.records.outgoing import LoopWriter
         from sde.stages.merge import Merge
 
-        return Merge(self.site, self.has_log, self.checkpoint, self._peers)
+        return Merge(self._peers, LoopWriter(self.seal, batch), self.has_log)
 
     @property
     def _peers(self) -> Peers:
         from sde.federation.peers import Peers
 
-        return Peers(self.site, self.secrets, own=self.checkpoint)
+        return Peers(self.site, self.secrets)
 
     @property
     def _versions(self) -> Versions | None:

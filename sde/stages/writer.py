@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sde.infore import answer_of, belongs_in_log, logging_message, reply_key
 from sde.records.loop import Loop
-from sde.records.outgoing import Outgoing, Topic, json_bytes, to_loop
+from sde.records.outgoing import LoopWriter, Outgoing, Topic, json_bytes
 from sde.wire import ReplyFields
 from sde.wire.forms import InforeMessage
 
 
 class ReplyWriter:
-    """`has_log`: there is a topic for INFORE's log. `checkpoint` marks what goes round the loop."""
+    """`has_log`: there is a topic for INFORE's log. `loop` seals what goes round it."""
 
-    def __init__(self, site: str, has_log: bool, checkpoint: str) -> None:
-        self.site, self._has_log, self._checkpoint = site, has_log, checkpoint
+    def __init__(self, site: str, has_log: bool, loop: LoopWriter) -> None:
+        self.site, self._has_log, self._loop = site, has_log, loop
 
     def reply(
         self, fields: ReplyFields, key: str, infore: InforeMessage | None, time: int
@@ -27,4 +27,4 @@ class ReplyWriter:
         return Outgoing(reply_key(infore), json_bytes(answer_of(infore, fields)))
 
     def to_loop(self, message: Loop) -> Outgoing:
-        return to_loop(message, self._checkpoint)
+        return self._loop.message(message)

@@ -17,6 +17,7 @@ from sde.records.arrived import Arrived, for_all_shards, pack_arrived, unpack_ar
 from sde.records.loop import (
     Admit,
     Due,
+    Loop,
     Report,
     Tick,
     decode_loop,
@@ -26,6 +27,7 @@ from sde.records.loop import (
 )
 from sde.records.outgoing import Outgoing, Topic
 from sde.records.partial import Partial, bundle, unbundle
+from sde.records.seal import LoopSeal
 from sde.requests.examining import admit
 from sde.shard.shard import Shard
 from sde.stages.maintain import open_shard
@@ -63,13 +65,13 @@ class LocalEngine:
         trust: Trust | None = None,
         site: str = "here",
         secrets: Mapping[str, str] | None = None,
-        checkpoint: str = "-",
+        seal: LoopSeal | None = None,
         has_log: bool = False,
     ) -> None:
         self.wiring = Wiring(
             shards=shards,
             site=site,
-            checkpoint=checkpoint,
+            seal=seal or LoopSeal.new(),
             secrets=secrets or {},
             snapshots="" if snapshots is None else str(snapshots),
             has_log=has_log,
@@ -85,7 +87,7 @@ class LocalEngine:
         self.wanted: NeedsByDataset | None = None  # of tuples, as the last batch had it
         self.batch = 0
         self.now = TIME  # when what comes from other sites arrives
-        self._ingest, self._merge = self.wiring.ingest(), self.wiring.merge()
+        self._ingest = self.wiring.ingest()
         self._offsets: dict[tuple[str, int], int] = {}
 
     @property
@@ -109,8 +111,11 @@ class LocalEngine:
 
     def tick(self, time: int, caught_up: bool = False) -> Self:
         """What the clock says comes round with the next batch."""
-        tick = Tick(time=time, caught_up=caught_up)
-        self.union.append(loop_bytes(tick, self.wiring.checkpoint))
+        return self.tell(Tick(time=time, caught_up=caught_up))
+
+    def tell(self, message: Loop) -> Self:
+        """What a thread beside the query says comes round with the next batch."""
+        self.union.append(loop_bytes(message, self.wiring.seal))
         return self
 
     def settle(self, most: int = 10) -> list[Reply]:
@@ -156,15 +161,18 @@ class LocalEngine:
         arrived = self._arrived(requests, time)
         blocks = self._blocks(data, partition, time)
         partials, reports = self._maintain(arrived, blocks)
+        merge = self.wiring.merge(self.batch)
         self.batch += 1
-        messages = [*self._merge.on_partials(partials), *self._merge.on_reports(reports)]
+        messages = [*merge.on_partials(partials), *merge.on_reports(reports)]
         return [message for message in messages if not self._keep(message)]
 
     def _arrived(self, requests: Sequence[Payload], time: int) -> list[Arrived]:
         union, self.union = self.union, []
         arrived: list[Arrived] = []
         if union:
-            arrived += self._ingest.on_loop(self._messages(union, "union", 0, time))
+            found, letters = self._ingest.on_loop(self._messages(union, "union", 0, time))
+            arrived += found
+            self.letters += letters
         if requests:
             arrived += self._ingest.on_requests(self._messages(requests, "requests", 0, time))
         return arrived
@@ -218,14 +226,11 @@ class LocalEngine:
         return True
 
     def _keep_loop(self, payload: bytes) -> None:
-        if is_frame(payload):
-            self.union.append(payload)
-            return
-        told = decode_loop(payload, self.wiring.checkpoint)
-        if isinstance(told, Due):
-            self.due = told.at
-        elif isinstance(told, Admit):
-            admitted = admit(told, self.wiring.trust, self.limits)
-            self.union.append(loop_bytes(admitted, self.wiring.checkpoint))
+        body = self.wiring.seal.open(payload).body
+        message = None if is_frame(body) else decode_loop(body)
+        if isinstance(message, Due):
+            self.due = message.at
+        elif isinstance(message, Admit):
+            self.tell(admit(message, self.wiring.trust, self.limits))
         else:
             self.union.append(payload)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from confluent_kafka import Message
 
 from sde.records.loop import Due, Tick
+from sde.records.seal import LoopSeal
 from service.engine.follower import TopicFollower
 from service.engine.loop_topic import LoopTopic
 from service.kafka.config import consumer_config
@@ -31,25 +32,28 @@ class Clock(TopicFollower):
     engine runs changes nothing. `caught_up` is called in the thread, for each tick.
     """
 
-    def __init__(self, settings: Settings, checkpoint: str, caught_up: Callable[[], bool]) -> None:
+    def __init__(self, settings: Settings, seal: LoopSeal, caught_up: Callable[[], bool]) -> None:
         super().__init__(
             "clock",
             settings.topics.union,
             consumer_config(settings.kafka_config),
             poll_seconds=_POLL_SECONDS,
         )
-        self._loop, self._caught_up = LoopTopic(settings, checkpoint), caught_up
+        self._loop, self._caught_up = LoopTopic(settings, seal), caught_up
         self._began = time.time() - time.monotonic()
         self._due: int | None = self._now()  # whether a tick is needed is not known yet
+        self._has_ticked = False
 
     def on_poll(self, messages: list[Message]) -> bool:
         for message in messages:
             record = self._loop.read(message)
-            if isinstance(record, Due):
+            # Before the first tick nothing tells a copy of an old word from a new one.
+            if isinstance(record, Due) and self._has_ticked:
                 self._due = record.at
         if self._due is not None and self._due <= self._now():
             self._loop.write(Tick(time=self._now(), caught_up=self._caught_up()), 0)
             self._due = self._now() + round(_SILENCE_SECONDS * 1000)
+            self._has_ticked = True
         return False
 
     def _now(self) -> int:

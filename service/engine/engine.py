@@ -19,12 +19,14 @@ from typing import Self
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from sde.records.seal import LoopSeal
 from service.broker.embedded import EmbeddedBroker
 from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
+from service.engine.loop_secret import end_upgrade, make_secret, read_seal
 from service.engine.progress import ProgressLog
-from service.engine.query import checkpoint_name, start_query
+from service.engine.query import start_query
 from service.engine.rescale import RescaleError, RescaleNote, repartition
 from service.engine.topics import topic_specs
 from service.engine.warm_up import warm_up
@@ -84,23 +86,24 @@ class Engine:
                 broker.result()
             settings = self.settings
             ensure_topics(settings.kafka_config, topic_specs(settings))
+            make_secret(settings)
             self._query = start_query(self._spark, settings, self._stop_file)
             self._report("warming up")
             warm_up(settings, _WARM_UP_SECONDS, self.check)
             workers.result()
-        self._start_threads(settings)
+        self._start_threads(settings, read_seal(settings))
+        end_upgrade(settings)
         self._write_address()
         self._report(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
         )
 
-    def _start_threads(self, settings: Settings) -> None:
+    def _start_threads(self, settings: Settings, seal: LoopSeal) -> None:
         """Those that work beside the query."""
-        checkpoint = checkpoint_name(settings)
         for beside in (
-            Clock(settings, checkpoint, lambda: self._progress.caught_up),
-            PluginExaminer(settings, checkpoint),
-            Forwarder(settings, checkpoint),
+            Clock(settings, seal, lambda: self._progress.caught_up),
+            PluginExaminer(settings, seal),
+            Forwarder(settings, seal.checkpoint),
         ):
             beside.start()
             self._parts.callback(beside.stop)

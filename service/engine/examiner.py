@@ -13,6 +13,7 @@ from pathlib import Path
 from confluent_kafka import Message
 
 from sde.records.loop import Admit
+from sde.records.seal import LoopSeal
 from sde.requests.examining import admit, log
 from service.engine.follower import TopicFollower
 from service.engine.loop_topic import LoopTopic
@@ -25,15 +26,15 @@ _KAFKA_SECONDS = 10.0
 class PluginExaminer(TopicFollower):
     """Runs in a thread of its own between `start` and `stop`."""
 
-    def __init__(self, settings: Settings, checkpoint: str) -> None:
+    def __init__(self, settings: Settings, seal: LoopSeal) -> None:
         super().__init__(
             "examiner",
             settings.topics.union,
             consumer_config(settings.kafka_config),
             # Part of what an engine leaves in Kafka: another name would begin anew at the end.
-            group=f"{checkpoint}-admission",
+            group=f"{seal.checkpoint}-admission",
         )
-        self._settings, self._loop = settings, LoopTopic(settings, checkpoint)
+        self._settings, self._loop = settings, LoopTopic(settings, seal)
         self._log_file = _log_to(settings.data_dir / "logs" / "plugins.log")
 
     def stop(self) -> None:

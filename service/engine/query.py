@@ -7,13 +7,14 @@ union topic ─────┘                                                  
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sde.stages.wiring import Wiring
+from service.engine.checkpoint_name import checkpoint_name
+from service.engine.loop_secret import read_seal
 from service.kafka.sink import KafkaSink, SinkOptions
 from service.kafka.source import ReaderOptions
 from service.settings import Settings
@@ -97,23 +98,10 @@ def wiring_of(settings: Settings) -> Wiring:
     return Wiring(
         shards=settings.shards,
         site=settings.site,
-        checkpoint=checkpoint_name(settings),
+        seal=read_seal(settings),
         secrets={name: peer.secret for name, peer in settings.peers.items()},
         snapshots=settings.snapshots_root,
         has_log=bool(settings.topics.logging),
         limits=settings.limits,
         trust=settings.trust,
     )
-
-
-def checkpoint_name(settings: Settings) -> str:
-    """The name of the checkpoint, in a file inside it; made with the checkpoint.
-
-    Batch ids in the commits topic, messages in the union topic and positions of the threads beside
-    the query belong to this name: a new checkpoint takes none of them for its own.
-    """
-    path = settings.checkpoint / "sde-query-name"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"sde-{settings.site}-{uuid.uuid4().hex}")
-    return path.read_text()

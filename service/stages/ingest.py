@@ -129,8 +129,13 @@ class RequestReader(_IngestReader):
         from sde.records.arrived import for_all_shards, pack_arrived
 
         ingest = self._ingest()
-        is_loop = messages.topic == self._union
-        arrived = ingest.on_loop(messages) if is_loop else ingest.on_requests(messages)
+        if messages.topic == self._union:
+            arrived, letters = ingest.on_loop(messages)
+            if letters:
+                row = self._letters(messages.topic, messages.partition, letters)
+                yield record_batch([row], SHARD_ROW_ARROW)
+        else:
+            arrived = ingest.on_requests(messages)
         if not arrived:
             return
         first, *others = spread_keys(self._shards)

@@ -9,7 +9,7 @@ import orjson
 import pyarrow as pa
 
 from service.settings import Topics
-from service.stages.rows import KAFKA_ROW_ARROW, LETTERS, REPORTS, record_batch
+from service.stages.rows import KAFKA_ROW_ARROW, LETTERS, REPORTS, batch_id, record_batch
 
 if TYPE_CHECKING:
     from sde.stages.wiring import Wiring
@@ -41,7 +41,7 @@ def merge_task(
                     reports += unpack_reports(body)
                 else:
                     partials += unbundle(body)
-        stage = wiring.merge()
+        stage = wiring.merge(batch_id())
         topic_of = {
             Topic.OUTPUT: topics.output,
             Topic.LOOP: topics.union,

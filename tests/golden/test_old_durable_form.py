@@ -21,6 +21,7 @@ import pytest
 from sde.federation.peers import Peers
 from sde.limits import StateLimits
 from sde.plugins.trust import SIGNED, Trust
+from sde.records.seal import LoopSeal
 from sde.shard.keeper import ShardKeeper, StateFormatError
 from sde.stages.maintain import SHARD_CODE
 from sde.testing import LocalEngine
@@ -83,14 +84,14 @@ class KeptEngine(LocalEngine):
             trust=Trust(SIGNED, tuple(about["plugin_keys"])),
             site=site,
             secrets=self._secrets[site],
-            checkpoint=about["own"],
+            seal=LoopSeal.new(about["own"], {"union": 1 << 60, "requests": 1 << 60}),
         )
         self.batch, self.union = about["batch"], self._told(about["union"])
         self._offsets = {(topic, part): offset for topic, part, offset in about["offsets"]}
 
     def _told(self, union):
         """What goes round the loop, under the name that this engine's checkpoint has."""
-        named = {"checkpoint": self.wiring.checkpoint}
+        named = {"checkpoint": self.wiring.seal.checkpoint}
         told = [payload(message) for message in union]
         return [one if isinstance(one, bytes) else {**one, **named} for one in told]
 

@@ -11,6 +11,8 @@ from integration.shared_engine.conftest import PARTITIONS
 from integration.waiting import wait_for_tuples
 
 from clients import BadParameter, SynopsisExists, UnknownKind, UnknownStream, UnknownSynopsis
+from sde.records.loop import Tick, loop_bytes
+from sde.records.seal import LoopSeal
 from synopses import KINDS, Items
 
 pytestmark = pytest.mark.integration
@@ -196,6 +198,45 @@ def test_nothing_that_arrives_stops_the_engine(engine):
         reasons.append(letter["code"])
     letters.close()
     assert set(reasons) <= {"bad_encoding", "bad_json", "bad_tuple", "bad_frame", "too_large"}
+
+
+def test_who_reads_the_union_topic_can_neither_forge_a_tick_nor_find_the_secret(engine):
+    servers, folder = engine.process.bootstrap_servers, engine.process.folder
+    kept = json.loads((folder / "checkpoint" / "sde-loop-secret").read_text())["secret"]
+    name = (folder / "checkpoint" / "sde-query-name").read_text()
+    far = Tick(time=4 * 10**18)
+    producer = Producer({"bootstrap.servers": servers})
+    with engine.client("in-2") as sde:
+        sde.create("count_min", dataset="forged", uid="forged", key="k", ttl="1d")
+        for value in (
+            json.dumps({"op": "tick", "checkpoint": name, "time": far.time}),
+            loop_bytes(far, LoopSeal(name, name.encode())),
+        ):
+            producer.produce("sde-union", value)
+        assert producer.flush(30) == 0
+        assert sde.estimate("forged", "total").value == 0
+        codes = [letter["code"] for letter in read_json(servers, "sde-dead-letters", "sde-union")]
+        assert codes == ["untrusted"] * 2
+        assert sde.estimate("forged", "total").value == 0
+    written = {path.name: path.read_bytes() for path in (folder / "logs").rglob("*.*")}
+    assert [name for name, text in written.items() if kept.encode() in text] == []
+
+
+def read_json(servers, topic, of):
+    """The letters of a topic about another."""
+    consumer = Consumer(
+        {"bootstrap.servers": servers, "group.id": "all", "isolation.level": "read_committed"}
+    )
+    _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), 30)
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found, position = [], 0
+    while position < end - 1:  # the last one ends a transaction
+        message = consumer.poll(30)
+        assert message is not None
+        found.append(json.loads(message.value()))
+        position = message.offset() + 1
+    consumer.close()
+    return [one for one in found if one["topic"] == of]
 
 
 def test_faults_come_as_typed_errors(engine):

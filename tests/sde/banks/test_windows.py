@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wire_messages import create
 
+from sde.records.loop import Progress
 from sde.testing import LocalEngine
 from synopses import KINDS, Items
 
@@ -303,7 +304,7 @@ def test_what_is_in_order_in_its_partition_is_never_late():
         if partition == 0:  # tuples of both partitions are in the first batch
             engine.replies(data=data, time=T0 + 60_000)
             engine.union.clear()
-            engine.union.append(progress({"data/0": (T0 + 59_500, T0), "data/1": (T0, T0)}))
+            engine.tell(progress({"data/0": (T0 + 59_500, T0), "data/1": (T0, T0)}))
         else:
             engine.replies(data=data, partition=1, time=T0 + 60_000)
     engine.settle()
@@ -313,5 +314,4 @@ def test_what_is_in_order_in_its_partition_is_never_late():
 
 
 def progress(reached):
-    clocks = {"|auto|3600000": {place: list(times) for place, times in reached.items()}}
-    return {"op": "progress", "checkpoint": "-", "dataset": "d", "clocks": clocks}
+    return Progress(dataset="d", clocks={"|auto|3600000": reached})

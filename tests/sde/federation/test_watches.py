@@ -1,5 +1,7 @@
 """Watches over sites: what changed travels, the asking site answers on its own ticks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sites import SITES, T0, Sites, engine_of, opened, peers_of
@@ -227,8 +229,8 @@ def test_a_site_that_forgot_a_watch_tells_the_others_to_stop():
 def test_a_peer_that_the_settings_name_no_more_disturbs_nobody():
     sites = watched()
     feed(sites, "a", 3)
-    alone = engine_of("a", ("a",))
-    sites["a"]._ingest, sites["a"]._merge = alone._ingest, alone._merge
+    alone = replace(sites["a"].wiring, secrets={})
+    sites["a"].wiring, sites["a"]._ingest = alone, alone.ingest()
     (reply,) = tick(sites, 1)
     assert (reply["value"], sorted(reply["missing"])) == (3, ["b", "c"])
 

@@ -7,6 +7,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from plugin_sources import TOTAL, plugin_request
 
 from sde.plugins.trust import OFF, SIGNED, Trust
+from sde.records.loop import Admitted, loop_bytes
+from sde.records.seal import LoopSeal
 from sde.testing import LocalEngine
 from sde.wire.plugins import signed_bytes
 
@@ -89,10 +91,15 @@ def test_every_decision_is_logged(caplog):
 def test_a_forged_word_that_a_plug_in_was_examined_changes_nothing():
     engine = LocalEngine(trust=TRUST)
     engine.run([signed(STRANGER)])
+    waiting = list(engine.union)
     engine.union = [
         {"op": "admitted", "checkpoint": "-", "request": "p-total", "declaration": {}},
         {"op": "admitted", "checkpoint": "-", "request": "nobody", "declaration": {}},
+        loop_bytes(Admitted(request="p-total", declaration={}), LoopSeal.new()),
     ]
+    assert engine.settle() == []
+    assert len(engine.letters) == 3
+    engine.union = waiting
     (reply,) = engine.settle()
     assert reply["code"] == "untrusted"
     assert engine.ask(op="plugins")["value"] == []
@@ -101,9 +108,8 @@ def test_a_forged_word_that_a_plug_in_was_examined_changes_nothing():
 def test_what_a_class_declares_is_not_taken_unseen():
     engine = LocalEngine(trust=TRUST)
     engine.run([signed(AUTHOR)])
-    engine.union = [
-        {"op": "admitted", "checkpoint": "-", "request": "p-total", "declaration": {"reads": 5}}
-    ]
+    engine.union.clear()
+    engine.tell(Admitted(request="p-total", declaration={"reads": 5}))
     (reply,) = engine.settle()
     assert reply["code"] == "broken_law"
 

@@ -12,13 +12,14 @@ from sde.records.loop import (
     Answered,
     Due,
     Failed,
-    NotOurs,
     Progress,
     Tick,
     decode_loop,
+    decode_unsealed,
     loop_bytes,
 )
 from sde.records.position import Position
+from sde.records.seal import Forged, LoopSeal, NotOurs
 from sde.records.sites import (
     Asking,
     Contributing,
@@ -105,10 +106,11 @@ def test_what_sites_say_goes_to_one_shard_and_all_else_to_every_one():
 
 @pytest.mark.parametrize("message", LOOP, ids=lambda m: type(m).__name__)
 def test_what_goes_round_the_loop_comes_back_under_its_checkpoint_only(message):
-    payload = loop_bytes(message, "mine")
-    assert loop_bytes(decode_loop(payload, "mine"), "mine") == payload
+    seal = LoopSeal.new("mine")
+    opened = seal.open(loop_bytes(message, seal, batch=8))
+    assert (decode_loop(opened.body), opened.batch) == (message, 8)
     with pytest.raises(NotOurs):
-        decode_loop(payload, "another")
+        LoopSeal.new("another").open(loop_bytes(message, seal))
 
 
 @pytest.mark.parametrize(
@@ -128,8 +130,10 @@ def test_what_goes_round_the_loop_comes_back_under_its_checkpoint_only(message):
     ],
 )
 def test_what_is_no_message_of_the_loop_is_told_apart(payload):
-    with pytest.raises(NotOurs):
-        decode_loop(payload, "c")
+    with pytest.raises(Forged):
+        decode_loop(payload)
+    with pytest.raises(Forged):
+        decode_unsealed(payload, "c")
 
 
 def test_positions_sort_as_their_topic_does():

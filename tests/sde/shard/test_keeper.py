@@ -10,6 +10,7 @@ from wire_messages import create, tuples
 
 from sde.decoding import Limits
 from sde.limits import StateLimits
+from sde.records.seal import LoopSeal
 from sde.shard import keeper as durable
 from sde.shard.keeper import Head, ShardKeeper, StateFormatError
 from sde.shard.shard import Shard
@@ -61,7 +62,7 @@ class Worker:
 
     def __init__(self, folder, backing, of=1):
         self.folder, self.backing, self.of = folder, backing, of
-        self.ingest = Ingest(of, Limits())
+        self.ingest = Ingest(of, Limits(), LoopSeal.new())
 
     def keeper(self):
         return ShardKeeper(

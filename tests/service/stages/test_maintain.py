@@ -11,6 +11,7 @@ from sde.decoding import Limits
 from sde.records.arrived import pack_arrived
 from sde.records.partial import unbundle
 from sde.records.result import Done
+from sde.records.seal import LoopSeal
 from sde.stages.ingest import Ingest
 from sde.stages.wiring import Wiring
 from sde.testing import messages
@@ -20,7 +21,7 @@ from service.stages.rows import BLOCKS, LETTERS, PARTIALS, REQUESTS, spread_keys
 from service.stages.shard_batch import ShardSettings
 
 SHARDS = 1
-INGEST = Ingest(SHARDS, Limits())
+INGEST = Ingest(SHARDS, Limits(), LoopSeal.new())
 COLUMNS = ["shard_key", "what", "topic", "partition", "offset", "end", "body"]
 
 

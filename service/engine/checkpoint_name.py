@@ -1,0 +1,17 @@
+"""The name of a checkpoint, in a file inside it; made with the checkpoint."""
+
+from __future__ import annotations
+
+import uuid
+
+from service.settings import Settings
+
+
+def checkpoint_name(settings: Settings) -> str:
+    """Batch ids in the commits topic, messages in the union topic and positions of the threads
+    beside the query belong to this name: a new checkpoint takes none of them for its own."""
+    path = settings.checkpoint / "sde-query-name"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"sde-{settings.site}-{uuid.uuid4().hex}")
+    return path.read_text()
