@@ -28,8 +28,7 @@ class Peer:
     secret: str = field(
         repr=False, metadata={"help": "the same text at both sites, of at least 16 characters"}
     )
-    requests: str = field(default="sde-requests", metadata={"help": "its request topic"})
-    union: str = field(default="sde-union", metadata={"help": "its union topic"})
+    topic: str = field(default="sde-peers", metadata={"help": "its topic for other sites"})
     kafka: Config = field(
         default_factory=dict,
         repr=False,

@@ -36,7 +36,8 @@ class Topics:
     requests: str = _topic("sde-requests", "requests; one partition: its order is that of all")
     output: str = _topic("sde-output", "replies, and answers of watches")
     dead_letters: str = _topic("sde-dead-letters", "what could not be read, with the reason")
-    union: str = _topic("sde-union", "what the engine tells itself, and what other sites tell it")
+    union: str = _topic("sde-union", "what the engine tells itself; nobody else is believed here")
+    peers: str = _topic("sde-peers", "what other sites tell this one; they write here only")
     commits: str = _topic("sde-commits", "marks of the batches whose replies are written")
     outbound: str = _topic("sde-outbound", "what waits to be carried to other sites")
     logging: str = _topic(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from sde.federation.frames import REQUEST, Content
+from sde.federation.frames import Content
 from sde.federation.peers import Peers
 from sde.testing import LocalEngine
 
@@ -47,7 +47,6 @@ class Sites:
 
     def deliver(self):
         """The forwarder: frames that wait go to the topics of their sites."""
-        asked = {name: [] for name in self.engines}
         for name, engine in self.engines.items():
             waiting, engine.outbound = engine.outbound, []
             for to, frame in waiting:
@@ -56,22 +55,18 @@ class Sites:
                     continue
                 self.bytes += len(frame)
                 self.frames.append((name, to, frame))
-                if frame.startswith(REQUEST):
-                    asked[to].append(frame)
-                else:
-                    self.engines[to].union.append(frame)
-        return asked
+                self.engines[to].from_sites.append(frame)
 
     def settle(self, most=40):
         """Batches at all sites until nothing is under way; the replies by site."""
         replies = {name: [] for name in self.engines}
         for _ in range(most):
-            asked = self.deliver()
-            busy = [n for n in self.engines if n not in self.cut and (asked[n] or self[n].union)]
+            self.deliver()
+            busy = [n for n in self.engines if n not in self.cut and self[n].is_busy]
             if not busy:
                 return replies
             for name in busy:
-                replies[name] += self[name].replies(asked[name], time=self[name].now)
+                replies[name] += self[name].replies(time=self[name].now)
         raise AssertionError("the sites do not come to rest")
 
     def ask(self, site="a", time=T0, **request):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sde.federation.frames import REQUEST, is_frame
+from sde.federation.frames import is_frame
 from sde.shard.shard import Shard
 from sde.testing import LocalEngine
 
@@ -30,7 +30,7 @@ class StagedSite(LocalEngine):
 
     @property
     def busy(self) -> bool:
-        return bool(self.union or self.requests)
+        return bool(self.is_busy or self.requests)
 
     def step(self, time: int, tuples: bytes = b"") -> list[dict[str, Any]]:
         """The replies of a batch; `tuples` are lines of JSON."""
@@ -67,5 +67,4 @@ class StagedSites:
                 assert is_frame(frame)
                 self.bytes += len(frame)
                 self.frames += 1
-                other = self.sites[to]
-                (other.requests if frame.startswith(REQUEST) else other.union).append(frame)
+                self.sites[to].from_sites.append(frame)

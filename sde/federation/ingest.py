@@ -57,15 +57,15 @@ def from_own(opened: Opened, position: Position, time: int, site: str) -> FromSi
     return FromSite(position=position, time=time, message=message, batch=opened.batch)
 
 
-def from_own_unsealed(
-    payload: bytes, position: Position, time: int, site: str, checkpoint: str
-) -> FromSite:
-    """The same as earlier versions wrote it: a frame to itself, with the checkpoint as secret."""
+def from_unsealed(
+    payload: bytes, position: Position, time: int, peers: Peers, checkpoint: str
+) -> Asked | FromSite:
+    """A frame as earlier versions wrote it: also to itself, with the checkpoint as secret."""
     try:
-        content = unseal(payload, site, checkpoint.encode())
-    except FrameError as error:
-        raise Forged(str(error)) from None
-    message = _own_message(content, site, len(payload))
+        content = unseal(payload, peers.site, checkpoint.encode())
+    except FrameError:
+        return from_site(payload, position, time, peers)
+    message = _own_message(content, peers.site, len(payload))
     return FromSite(position=position, time=time, message=message)
 
 

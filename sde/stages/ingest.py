@@ -2,6 +2,7 @@
 
 messages of the data topics ────> on_data ─────> blocks (one shard each), letters
 messages of the request topic ──> on_requests ─> requests (every shard)
+messages of the peers topic ────> on_peers ────> what other sites ask (every shard) and say (one)
 messages of the union topic ────> on_loop ─────> what the engine tells itself (every shard)
 """
 
@@ -14,8 +15,8 @@ import orjson
 from msgspec import structs
 
 from sde.decoding import Decoded, Limits, Messages, decode_tuples
-from sde.federation.frames import is_frame, sender_of
-from sde.federation.ingest import from_own, from_own_unsealed, from_site, stray
+from sde.federation.frames import is_frame
+from sde.federation.ingest import from_own, from_site, from_unsealed, stray
 from sde.federation.peers import Peers
 from sde.federation.request import split
 from sde.infore import is_infore, translate
@@ -68,11 +69,16 @@ class Ingest:
     def on_requests(self, messages: Messages) -> list[Arrived]:
         arrived: list[Arrived] = []
         for payload, position, time in _each(messages):
-            if is_frame(payload):
+            # Where sites of earlier versions wrote to.
+            if is_frame(payload) and self._seal.is_older(position.topic, position.offset):
                 arrived.append(from_site(payload, position, time, self._peers))
             else:
                 arrived.append(self._request(payload, position, time))
         return arrived
+
+    def on_peers(self, messages: Messages) -> list[Arrived]:
+        """What is from no site we know is only counted: nobody waits for a reply."""
+        return [from_site(*each, self._peers) for each in _each(messages)]
 
     def on_loop(self, messages: Messages) -> tuple[list[Arrived], list[ReplyFields]]:
         """What the engine told itself; dead letters for what others want it to believe.
@@ -106,10 +112,10 @@ class Ingest:
         """What stood in the topic when the seal was made is believed as it was then."""
         is_older = self._seal.is_older(position.topic, position.offset)
         if is_frame(payload):
-            if is_older and sender_of(payload) == self._peers.site:
-                site, checkpoint = self._peers.site, self._seal.checkpoint
-                return [from_own_unsealed(payload, position, time, site, checkpoint)]
-            found = from_site(payload, position, time, self._peers)
+            if not is_older:
+                raise Forged("what other sites say does not come through this topic")
+            checkpoint = self._seal.checkpoint
+            found = from_unsealed(payload, position, time, self._peers, checkpoint)
             return [found] if isinstance(found, FromSite) else []
         if len(payload) > self._limits.max_message_bytes:
             raise Forged(f"it has {len(payload)} bytes and is not sealed")

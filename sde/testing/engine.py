@@ -43,8 +43,9 @@ Reply = dict[str, Any]  # as it stands on the output topic
 class LocalEngine:
     """An engine without Spark and Kafka. Time stands still until `tick` moves it.
 
-    `union` holds what goes round the loop with the next batch, `outbound` the frames for other
-    sites with their names, `letters` the dead letters, `due` when the next tick is needed.
+    `union` holds what goes round the loop with the next batch, `from_sites` the frames of other
+    sites that it brings, `outbound` those for other sites with their names, `letters` the dead
+    letters, `due` when the next tick is needed.
     Plug-ins are taken from anybody unless `trust` says otherwise.
 
     >>> engine = LocalEngine()
@@ -80,6 +81,7 @@ class LocalEngine:
         )
         self.stores = [MemoryStore() for _ in range(shards)]
         self.union: list[Payload] = []
+        self.from_sites: list[bytes] = []
         self.outbound: list[tuple[str, bytes]] = []
         self.letters: list[dict[str, Any]] = []
         self.entries: list[list[bytes]] = [[] for _ in range(shards)]  # the logs
@@ -118,13 +120,18 @@ class LocalEngine:
         self.union.append(loop_bytes(message, self.wiring.seal))
         return self
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something comes with the next batch that nobody sends any more."""
+        return bool(self.union or self.from_sites)
+
     def settle(self, most: int = 10) -> list[Reply]:
         """Batches without input until the loop is quiet; all replies."""
         replies: list[Reply] = []
-        while self.union and most:
+        while self.is_busy and most:
             replies += self.replies()
             most -= 1
-        assert not self.union, "the loop does not come to rest"
+        assert not self.is_busy, "the loop does not come to rest"
         return replies
 
     def run(
@@ -173,6 +180,9 @@ class LocalEngine:
             found, letters = self._ingest.on_loop(self._messages(union, "union", 0, time))
             arrived += found
             self.letters += letters
+        frames, self.from_sites = self.from_sites, []
+        if frames:
+            arrived += self._ingest.on_peers(self._messages(frames, "peers", 0, time))
         if requests:
             arrived += self._ingest.on_requests(self._messages(requests, "requests", 0, time))
         return arrived

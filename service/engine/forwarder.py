@@ -1,4 +1,4 @@
-"""The forwarder: carries frames from this site's outbound topic to the brokers of its peers.
+"""The forwarder: carries frames from this site's outbound topic to the topics of its peers.
 
 Each peer has a thread, a position in the topic and a producer of its own: one that is down keeps
 only its own messages waiting, and they wait in Kafka, not here. The position moves on after
@@ -11,7 +11,7 @@ import logging
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from sde.federation.frames import REQUEST, is_frame
+from sde.federation.frames import is_frame
 from service.engine.follower import TopicFollower
 from service.kafka.config import Config, admin_config, consumer_config
 from service.peer_settings import Peer
@@ -98,8 +98,7 @@ class PeerForwarder(TopicFollower):
         self._producer = None  # used again only if nothing is left in it
         try:
             for frame in frames:
-                topic = self._peer.requests if frame.startswith(REQUEST) else self._peer.union
-                producer.produce(topic, frame, on_delivery=delivered)
+                producer.produce(self._peer.topic, frame, on_delivery=delivered)
             while producer.flush(_POLL_SECONDS):
                 if self.stopping.is_set():
                     return False

@@ -75,14 +75,14 @@ def _write(settings: Settings, seal: LoopSeal) -> None:
 
 
 def _ends(settings: Settings) -> Mapping[str, int]:
-    """Where the topic that the engine tells itself things through ends."""
-    topic = settings.topics.union
+    """Where the topics end that the engine, and other sites, wrote to without seals."""
+    topics = (settings.topics.union, settings.topics.requests)
     consumer = Consumer({**consumer_config(settings.kafka_config), "log_level": 0})
     try:
-        place = TopicPartition(topic, 0)
-        _, end = consumer.get_watermark_offsets(place, _KAFKA_SECONDS)
+        places = [TopicPartition(topic, 0) for topic in topics]
+        ends = [consumer.get_watermark_offsets(place, _KAFKA_SECONDS)[1] for place in places]
     except KafkaException as error:
-        raise StartupError(f"{topic}: its end is not known: {error}") from error
+        raise StartupError(f"{topics}: their ends are not known: {error}") from error
     finally:
         consumer.close()
-    return {topic: end}
+    return dict(zip(topics, ends, strict=True))

@@ -2,7 +2,8 @@
 
 data topics ─────┐
 request topic ───┼─> by shard ──> maintain ──> by bucket ──> merge ──> output, dead letters,
-union topic ─────┘                                                     union topic
+peers topic ─────┤                                                     union, outbound topic
+union topic ─────┘
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
     )
     control = ReaderOptions(
         kafka=settings.kafka_config,
-        topics=[topics.requests, topics.union],
+        topics=[topics.requests, topics.union, topics.peers],
         on_lost=settings.on_lost,
         stop_file=str(stop_file),
     )
@@ -87,6 +88,7 @@ def _source_options(options: ReaderOptions, settings: Settings) -> dict[str, str
         "wiring": wiring_of(settings).to_json(),
         "shards": str(settings.shards),
         "union": settings.topics.union,
+        "peers": settings.topics.peers,
         "arena": str(arena),
         # With a cluster, tasks need not be on the same machine.
         "exchange": "" if settings.master else str(arena / "exchange"),

@@ -17,6 +17,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
         *(TopicSpec(name, topics.data_partitions, large) for name in topics.data),
         TopicSpec(topics.requests, 1, large),
         TopicSpec(topics.union, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
+        TopicSpec(topics.peers, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
         TopicSpec(topics.outbound, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),

@@ -1,9 +1,9 @@
 """Spark adapter for sde.stages.ingest: Kafka messages in, rows for the shards out.
 
 Decoding happens in the task that fetches a range, so raw messages never enter the JVM. There are
-two sources: data, whose batches follow a target duration, and control (requests, and what the
-engine tells itself through the union topic), never limited, so that a question does not wait
-behind a million tuples.
+two sources: data, whose batches follow a target duration, and control (requests, what other sites
+say, and what the engine tells itself through the union topic), never limited, so that a question
+does not wait behind a million tuples.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 class _IngestReader(KafkaReader):
     def __init__(self, options: ReaderOptions, given: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._shards, self._union = int(given["shards"]), given["union"]
+        self._shards = int(given["shards"])
+        self._union, self._peers = given["union"], given["peers"]
         self._wiring = given["wiring"]
 
     @classmethod
@@ -134,6 +135,8 @@ class RequestReader(_IngestReader):
             if letters:
                 row = self._letters(messages.topic, messages.partition, letters)
                 yield record_batch([row], SHARD_ROW_ARROW)
+        elif messages.topic == self._peers:
+            arrived = ingest.on_peers(messages)
         else:
             arrived = ingest.on_requests(messages)
         if not arrived:
@@ -153,8 +156,8 @@ class RequestReader(_IngestReader):
 
 class _IngestSource(DataSource):
     """Options: `reader` (ReaderOptions as JSON), `wiring` (sde.stages.wiring.Wiring as JSON),
-    `shards`, `union` (topic), `arena` (folder of this machine's), `exchange` (folder of blocks on
-    their way, if all tasks share one)."""
+    `shards`, `union`, `peers` (topics), `arena` (folder of this machine's), `exchange` (folder of
+    blocks on their way, if all tasks share one)."""
 
     reader_class: type[_IngestReader]
 

@@ -32,7 +32,7 @@ def test_a_killed_service_goes_on_as_if_nothing_had_happened(tmp_path, broker):
     """The engine is killed twice while tuples and requests flow in."""
     data = tuples(120_000)
     config = tmp_path / "sde.toml"
-    roles = ("requests", "output", "dead_letters", "union", "outbound", "commits")
+    roles = ("requests", "output", "dead_letters", "union", "peers", "outbound", "commits")
     names = {role: f"kill-{role}" for role in roles}
     lines = [f'{role} = "{name}"' for role, name in names.items()]
     config.write_text(

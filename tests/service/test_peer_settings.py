@@ -19,7 +19,7 @@ def test_peers_are_tables_with_defaults(tmp_path):
     settings = from_file(tmp_path, f'site = "a"\n[peers.b]\n{GOOD}[peers.b.kafka]\nx = 1')
     assert settings.peers == {"b": Peer("b:9092", SECRET, kafka={"x": "1"})}
     assert settings.peers["b"].kafka_config == {"bootstrap.servers": "b:9092", "x": "1"}
-    assert settings.peers["b"].union == "sde-union"
+    assert settings.peers["b"].topic == "sde-peers"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ def test_peers_are_tables_with_defaults(tmp_path):
         ('[peers.b]\nbootstrap_servers = "b"\nsecret = "short"', "peers.b.secret"),
         (f"[peers.b]\n{GOOD}nonsense = 5", "peers.b.nonsense"),
         (f"[peers.main]\n{GOOD}", "peers.main"),
+        (f'[peers.b]\n{GOOD}union = "sde-union"', "peers.b.union"),
         ("[peers]\nb = 5", "peers.b"),
     ],
 )

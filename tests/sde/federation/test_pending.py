@@ -54,7 +54,7 @@ def test_a_contribution_that_comes_twice_counts_once(sites):
     sites.cut = {"c"}
     sites.ask(**TOTAL)
     (frame,) = [f for _, to, f in sites.frames[-2:] if to == "a"]
-    sites["a"].union.append(frame)
+    sites["a"].from_sites.append(frame)
     sites.settle()
     (reply,) = sites.later("a", 5000)
     assert reply["value"] == 3
@@ -120,17 +120,30 @@ def frames():
 
 
 @pytest.mark.parametrize("frame", frames())
-@pytest.mark.parametrize("topic", ["requests", "union"])
-def test_what_is_not_from_a_site_we_know_is_dropped_and_counted(sites, frame, topic):
-    if topic == "requests":
-        assert sites["a"].replies([frame]) == []
-    else:
-        sites["a"].union.append(frame)
-        assert sites["a"].replies() == []
+def test_what_is_not_from_a_site_we_know_is_dropped_and_counted(sites, frame):
+    sites["a"].from_sites.append(frame)
+    assert sites["a"].replies() == []
     assert sites["a"].outbound == []
     told = sites.ask(op="sites")["value"]
     assert sum(one.get("refused", 0) for one in told) == 1
     assert sites.ask(**TOTAL)["value"] == 6
+
+
+def test_frames_are_believed_in_the_topic_for_other_sites_only(sites):
+    """Who may write there may write to no other topic; so nobody needs to be let to the others."""
+    sites.cut = {"c"}
+    sites.ask(**TOTAL)
+    sites["b"].replies(data=tuples("d", [("s", {"k": "x"})]))
+    sites.settle()
+    asked = [f for _, to, f in sites.frames if to == "b"][-1]
+    given = peers_of("c").seal("a", contribution_of(sites, "b"))
+    sites["a"].union.append(given)
+    assert sites["a"].replies() == []
+    assert [letter["code"] for letter in sites["a"].letters] == ["untrusted"]
+    (reply,) = sites["b"].replies([asked])
+    assert reply["code"] == "bad_json"
+    (reply,) = sites.later("a", 5000)
+    assert list(reply["missing"]) == ["c"]
 
 
 def test_the_secrets_are_in_no_reply_and_no_fault(sites):
@@ -187,7 +200,7 @@ def test_a_site_whose_contribution_cannot_be_used_is_left_out_with_the_reason(si
     sites.ask(**TOTAL)
     content = contribution_of(sites, "b")
     damage(content)
-    sites["a"].union.append(peers_of("c").seal("a", content))
+    sites["a"].from_sites.append(peers_of("c").seal("a", content))
     (reply,) = sites.settle()["a"] or sites.later("a", 5000)
     assert (reply["value"], reply["complete"]) == (3, False)
     assert reply["missing"].keys() == {"c"}

@@ -143,7 +143,7 @@ def test_what_comes_twice_counts_once_and_a_gap_is_closed_by_a_whole_state():
         tick(sites, number)
     whole, *_, last = (f for sender, to, f in sites.frames if opened_is_standing(sender, to, f))
     assert [opened(frame).head.get("base", 0) for frame in (whole, last)] == [0, 2]
-    sites["a"].union += [whole, last]
+    sites["a"].from_sites += [whole, last]
     (reply,) = tick(sites, 4)
     assert reply["value"] == 109
     feed(sites, "b", 3)
@@ -200,7 +200,7 @@ def test_damaged_changes_are_not_added_but_asked_for_again():
     tick(sites, 1)
     head = next(opened(f).head for n, to, f in sites.frames if opened_is_standing(n, to, f))
     bad = Content({**head, "number": 2, "base": 1}, [b"nonsense"])
-    sites["a"].union.append(peers_of("b").seal("a", bad))
+    sites["a"].from_sites.append(peers_of("b").seal("a", bad))
     (reply,) = tick(sites, 2)
     assert reply["value"] == 3
     tick(sites, 3)

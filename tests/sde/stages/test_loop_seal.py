@@ -6,8 +6,10 @@ import pytest
 from watched import T0, after, content, counted, replayed, started, told, watch
 from wire_messages import create
 
+from sde.federation.frames import Content, seal
 from sde.records.loop import Answered, Tick, loop_bytes
 from sde.records.seal import LoopSeal
+from sde.records.sites import Contribution, PeerRequest
 from sde.testing import LocalEngine
 
 TTL = create("u", ttl="3650d")
@@ -143,3 +145,23 @@ def test_what_stood_in_the_topic_when_the_seal_was_made_is_believed_and_no_more_
     engine.replies()
     assert engine.shard(0).registry.time == T0 + 5
     assert len(engine.letters) == 1
+
+
+def test_frames_of_sites_that_stood_in_the_old_topics_are_taken_as_they_were():
+    """A site told itself things in frames, with the checkpoint's name as their secret."""
+    note = seal("here", "here", b"c", Content(Contribution(key="k", sent=3)))
+    other = seal("b", "here", b"b's secret", Content(Contribution(key="k")))
+    ask = PeerRequest(key="k", request={"id": "q", "op": "sites"})
+    asked = seal("b", "here", b"b's secret", Content(ask))
+    older = LoopSeal.new("c", {"union": 3, "requests": 1})
+    engine = LocalEngine(seal=older, secrets={"b": "b's secret"})
+    engine.union += [note, other, b"SDEA\xff\xff"]
+    engine.replies([asked])
+    assert [to for to, _ in engine.outbound] == ["b"]
+    assert engine.shard(0).beside["desk"].traffic["b"].late == 1
+    assert engine.letters == []
+    engine.union += [note, other]
+    (reply,) = engine.replies([asked])
+    assert reply["code"] == "bad_json"
+    assert len(engine.letters) == 2
+    assert len(engine.outbound) == 1

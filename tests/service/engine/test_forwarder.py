@@ -25,9 +25,9 @@ def frame(kind, key):
 def settings(broker, request):
     name = f"fwd-{len(request.node.name)}"
     servers = broker.bootstrap_servers
-    specs = [TopicSpec(f"{name}-{role}") for role in ("out", "requests", "union")]
+    specs = [TopicSpec(f"{name}-{role}") for role in ("out", "peers")]
     ensure_topics({"bootstrap.servers": servers}, specs)
-    near = Peer(servers, SECRET, f"{name}-requests", f"{name}-union")
+    near = Peer(servers, SECRET, f"{name}-peers")
     far = Peer("127.0.0.1:1", SECRET)
     peers = {"b": near, "down": far}
     topics = Topics(outbound=f"{name}-out")
@@ -65,26 +65,22 @@ def forward(settings, until, name="line"):
         forwarder.stop()
 
 
-def test_requests_and_contributions_go_to_their_topics_while_another_peer_is_down(settings):
+def test_requests_and_contributions_go_to_the_topic_of_a_peer_while_another_is_down(settings):
     asked, given = frame(PeerRequest, "q"), frame(Contribution, "c")
     write(settings, ("down", asked), ("b", asked), ("b", given), ("b", b"{}"), ("down", given))
-    peer = settings.peers["b"]
-
-    def until():
-        return found(settings, peer.requests, 1), found(settings, peer.union, 1)
-
-    assert forward(settings, until) == ([asked], [given])
+    topic = settings.peers["b"].topic
+    assert forward(settings, lambda: found(settings, topic, 2)) == [asked, given]
 
 
 def test_a_forwarder_that_starts_again_goes_on_where_it_was(settings):
-    union = settings.peers["b"].union
+    topic = settings.peers["b"].topic
     first, second = frame(Contribution, "1"), frame(Contribution, "2")
     write(settings, ("b", first))
 
     def moved_on():
-        found(settings, union, 1)
+        found(settings, topic, 1)
         time.sleep(1)  # its place is kept after delivery
 
     forward(settings, moved_on)
     write(settings, ("b", second))
-    assert forward(settings, lambda: found(settings, union, 2)) == [first, second]
+    assert forward(settings, lambda: found(settings, topic, 2)) == [first, second]

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
@@ -62,15 +63,14 @@ def test_an_older_checkpoint_believes_what_stands_in_its_topic_until_that_was_re
 
 @pytest.mark.integration
 def test_the_end_is_that_of_the_topic(settings, broker):
-    servers, topic = broker.bootstrap_servers, "secret-union"
-    ensure_topics({"bootstrap.servers": servers}, [TopicSpec(topic)])
+    servers, topic, requests = broker.bootstrap_servers, "secret-union", "secret-requests"
+    ensure_topics({"bootstrap.servers": servers}, [TopicSpec(topic), TopicSpec(requests)])
     producer = Producer({"bootstrap.servers": servers})
     for _ in range(5):
         producer.produce(topic, b"{}")
     assert producer.flush(30) == 0
-    named = Settings(
-        bootstrap_servers=servers, topics=Topics(union=topic), data_dir=settings.data_dir
-    )
+    topics = Topics(union=topic, requests=requests)
+    named = replace(settings, bootstrap_servers=servers, topics=topics)
     (named.checkpoint / "offsets").mkdir(parents=True)
     make_secret(named)
-    assert dict(read_seal(named).unsealed_before) == {topic: 5}
+    assert dict(read_seal(named).unsealed_before) == {topic: 5, requests: 0}
