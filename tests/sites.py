@@ -1,13 +1,17 @@
 """Several local engines that are sites of each other, with a local forwarder between them."""
 
+import itertools
+
 import msgspec
 
 from sde.federation.frames import Content
 from sde.federation.peers import Peers
+from sde.records.seal import LoopSeal
 from sde.testing import LocalEngine
 
 T0 = 1_700_000_000_000
 SITES = ("a", "b", "c")
+_numbers = itertools.count()
 
 
 def secret(one, other):
@@ -20,7 +24,8 @@ def peers_of(site, sites=SITES):
 
 def engine_of(site, sites=SITES, shards=3):
     secrets = {s: secret(site, s) for s in sites if s != site}
-    return LocalEngine(shards=shards, site=site, secrets=secrets)
+    checkpoint = LoopSeal.new(f"{site} {next(_numbers)}")
+    return LocalEngine(shards=shards, site=site, secrets=secrets, seal=checkpoint)
 
 
 def opened(frame, site="a"):

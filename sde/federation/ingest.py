@@ -27,8 +27,13 @@ OTHERS = "others"  # whom is counted what is from no site we know
 _log = logging.getLogger(__name__)
 
 
-def from_site(payload: bytes, position: Position, time: int, peers: Peers) -> Asked | FromSite:
-    """A frame of a site we know becomes a request or a contribution; any other is only counted."""
+def from_site(
+    payload: bytes, position: Position, time: int, peers: Peers, is_older: bool = False
+) -> Asked | FromSite:
+    """A frame of a site we know becomes a request or a contribution; any other is only counted.
+
+    `is_older`: a site of an earlier version wrote it.
+    """
     try:
         sender, content = peers.unseal(payload)
         head, size = content.head, len(payload)
@@ -37,9 +42,9 @@ def from_site(payload: bytes, position: Position, time: int, peers: Peers) -> As
             parts = _as_text(content.parts)
             message = SiteContribution(head.key, sender, size, head, parts)
         elif head.request is not None:
-            return request_of_peer(head, sender, size, position, time)
+            return request_of_peer(head, sender, size, position, time, is_older)
         else:
-            message = SiteNote(head.key, sender, size, head.whole, head.norm)
+            message = SiteNote(head.key, sender, size, head.whole, head.norm, head.time or 0)
     except (FrameError, Refusal) as error:
         reason = error.fault.message if isinstance(error, Refusal) else error
         _log.warning("a message from outside was dropped (%s): %s", position, reason)
@@ -64,7 +69,7 @@ def from_unsealed(
     try:
         content = unseal(payload, peers.site, checkpoint.encode())
     except FrameError:
-        return from_site(payload, position, time, peers)
+        return from_site(payload, position, time, peers, is_older=True)
     message = _own_message(content, peers.site, len(payload))
     return FromSite(position=position, time=time, message=message)
 

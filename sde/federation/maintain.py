@@ -67,17 +67,17 @@ def note_message(shard: Shard, arrived: FromSite) -> None:
     match arrived.message:
         case SiteContribution() as contribution:
             if contribution.head.standing:
-                _keep(shard, contribution)
+                _keep(shard, contribution, arrived.time)
             else:
                 pending_of(shard).take(contribution)
-        case SiteNote(key=key, by=by, size=size, whole=whole, norm=norm):
+        case SiteNote(key=key, by=by, size=size, whole=whole, norm=norm, time=time):
             pending_of(shard).count(by, received=size)
             watches = watches_of(shard)
             if key in watches:
                 if whole:
                     watches.forget_sent(key)
                 if norm is not None:
-                    watches.agree(key, norm)
+                    watches.agree(key, norm, time)
         case OwnNote(key=key, sent=sent, parts=parts, norm=norm):
             watches = watches_of(shard)
             if key in watches:
@@ -91,7 +91,7 @@ def note_message(shard: Shard, arrived: FromSite) -> None:
             assert_never(never)
 
 
-def _keep(shard: Shard, contribution: SiteContribution) -> None:
+def _keep(shard: Shard, contribution: SiteContribution, time: int) -> None:
     """A site's new state; of a watch that has ended here it comes too late."""
     pending, watches = pending_of(shard), watches_of(shard)
     site, size = contribution.site, contribution.size
@@ -99,7 +99,7 @@ def _keep(shard: Shard, contribution: SiteContribution) -> None:
         over = contribution.head.fault is not None
         pending.count(site, received=size, late=int(not over))
         if not over:
-            watches.unknown.append(contribution)
+            watches.unknown.append((contribution, time))
     else:
         taken = watches.take(contribution, shard.registry.time)
         pending.count(site, received=size, repeated=int(not taken))
@@ -130,7 +130,7 @@ def answers(shard: Shard, batch: int) -> list[Partial]:
     unknown, watches.unknown = watches.unknown, []
     return [
         *(_contributions(shard, waiting, batch) for waiting in done),
-        *(_unknown(shard, contribution, batch) for contribution in unknown),
+        *(_unknown(shard, contribution, batch, time) for contribution, time in unknown),
     ]
 
 
@@ -149,13 +149,15 @@ def _contributions(shard: Shard, waiting: Waiting, batch: int) -> SiteContributi
     )
 
 
-def _unknown(shard: Shard, contribution: SiteContribution, batch: int) -> SiteWatchUnknown:
+def _unknown(
+    shard: Shard, contribution: SiteContribution, batch: int, time: int
+) -> SiteWatchUnknown:
     return SiteWatchUnknown(
         subject=Subject(f"orphan {contribution.site} {contribution.key}"),
         shard=0,
         of=1,
         batch=batch,
-        time=shard.registry.time,
+        time=max(time, shard.registry.time),  # the clock may have stood still
         site=contribution.site,
         key=contribution.key,
         watch=contribution.head.watch[:LONGEST_NAME],

@@ -40,7 +40,7 @@ class SitesMerge:
             case Asking():
                 if role.own:
                     yield from self._sender.contribution(self._peers.site, head, content.parts)
-                question = request_to_peer(asked, role)
+                question = request_to_peer(asked, role, partials[0].time)
                 for site in role.sites:
                     if site != self._peers.site:
                         yield from self._sender.request(site, question)

@@ -81,11 +81,11 @@ class SitesWatch:
             watching, standing, content.head, content.parts, account, first.batch, first.time
         )
 
-    def on_end(self, watching: Watching, standing: Standing) -> Iterator[Outgoing]:
+    def on_end(self, watching: Watching, standing: Standing, time: int) -> Iterator[Outgoing]:
         """A watch has ended here: the others need not go on."""
         if standing.by == self._peers.site:
             for site in standing.others:
-                yield from self._end_at(site, standing.key, watching.id)
+                yield from self._end_at(site, standing.key, watching.id, time)
         else:
             fault = Fault(Code.UNKNOWN_WATCH, "its watch has ended")
             over = Contribution(key=standing.key, fault=fault, standing=True, number=_LAST, base=0)
@@ -94,11 +94,11 @@ class SitesWatch:
     def on_unknown(self, partial: SiteWatchUnknown) -> Iterator[Outgoing]:
         """A site goes on with a watch that nobody here knows: it may stop."""
         watch = partial.watch.removeprefix(f"{self._peers.site}/")
-        yield from self._end_at(partial.site, partial.key, watch)
+        yield from self._end_at(partial.site, partial.key, watch, partial.time)
 
-    def _end_at(self, site: str, key: str, watch: str) -> Iterator[Outgoing]:
-        over = Unwatch(id=f"{key} ended {watch}", watch=watch)
-        return self._sender.request(site, PeerRequest(key=key, request=message_of(over)))
+    def _end_at(self, site: str, key: str, watch: str, time: int) -> Iterator[Outgoing]:
+        over = message_of(Unwatch(id=f"{key} ended {watch}", watch=watch))
+        return self._sender.request(site, PeerRequest(key=key, request=over, time=time))
 
     # -- at a peer --------------------------------------------------------------------------------
 
@@ -151,7 +151,8 @@ class SitesWatch:
             yield Outgoing(uid, json_bytes({**head, "status": "ok", **fields, **drift, **about}))
             yield from self._agree(due, sites)
         for site in due.account.gaps:
-            yield from self._sender.request(site, PeerRequest(key=due.standing.key, whole=True))
+            again = PeerRequest(key=due.standing.key, whole=True, time=due.time)
+            yield from self._sender.request(site, again)
 
     def _from_sites(self, due: _Due) -> FromSites:
         """The states of all sites as far as they are known here, and how old they are."""
@@ -184,7 +185,8 @@ class SitesWatch:
         if norm is None:
             return
         for site in due.standing.others:
-            yield from self._sender.request(site, PeerRequest(key=key, norm=norm))
+            note = PeerRequest(key=key, norm=norm, time=due.time)
+            yield from self._sender.request(site, note)
         yield from self._sender.contribution(self._peers.site, Contribution(key=key, norm=norm))
 
 

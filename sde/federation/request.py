@@ -28,15 +28,18 @@ from sde.wire import (
 )
 from sde.wire.forms import refuse
 
+OLDEST = 26 * 3600 * 1000  # ms: a request waits for a site for a day; clocks may differ a little
 _OF_PEERS = ("create", "delete", "estimate", "watch", "unwatch", "sites")  # that a peer may ask for
 
 
-def split(asked: Asked, peers: Peers) -> Asked:
+def split(asked: Asked, peers: Peers, checkpoint: str) -> Asked:
     """A request that names sites, as the stages take it; others as they are.
 
+    Its key has the checkpoint and the time in it: in a new topic, or for a new checkpoint, the
+    same position is another request, and what a site contributed to the old one is not for it.
     Refusal if it names sites that are not known, or asks for what no site can do.
     """
-    request, key = asked.request, str(asked.position)
+    request, key = asked.request, f"{checkpoint}/{asked.position}@{asked.time}"
     match request:
         case Sites():
             own = Asking(key, peers.sites, request.patience)
@@ -74,23 +77,30 @@ def _known(named: str | list[str], peers: Peers) -> tuple[str, ...]:
     return sites
 
 
-def request_to_peer(asked: Asked, asking: Asking) -> PeerRequest:
+def request_to_peer(asked: Asked, asking: Asking, now: int) -> PeerRequest:
+    """`now`: by the engine's clock, which may stand still while nothing needs it."""
     return PeerRequest(
         key=asking.key,
         request=message_of(asked.request),
         at=asked.at if asking.again else None,  # else it is that of our own shards
         standing=asked.attached.standing,
+        time=max(asked.time, now),
     )
 
 
-def request_of_peer(head: PeerRequest, by: str, size: int, position: Position, time: int) -> Asked:
+def request_of_peer(
+    head: PeerRequest, by: str, size: int, position: Position, time: int, is_older: bool
+) -> Asked:
     """What a peer asks for: the plain request, under an id that no client of this site uses.
 
-    Refusal if it is none that a peer may ask for.
+    Refusal if it is none that a peer may ask for, or so old that it is a copy. `is_older`: it
+    was written by a version that did not say when.
     """
     message = head.request or {}
     if message.get("op") not in _OF_PEERS:
         raise Refusal(Code.BAD_REQUEST, f"request.op: expected one of {', '.join(_OF_PEERS)}")
+    if not is_older and (head.time is None or time - head.time > OLDEST):
+        raise Refusal(Code.BAD_REQUEST, f"time={head.time}: expected a moment of the last day")
     request = decode_request({**message, "id": f"{by}/{message.get('id')}"}, str(position))
     if isinstance(request, Unwatch):
         request = replace(request, watch=f"{by}/{request.watch}")

@@ -24,7 +24,7 @@ class SiteWatches(Factual):
     def __init__(self) -> None:
         super().__init__()
         self._accounts: dict[str, Account] = {}
-        self.unknown: list[SiteContribution] = []  # to watches that none here knows
+        self.unknown: list[tuple[SiteContribution, int]] = []  # to no watch here, and when
 
     # -- facts ------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ class SiteWatches(Factual):
             for site in account.gaps:
                 yield ["gap", key, site]
             yield ["sent", key, account.number, account.sent]  # also says that there is one
-            yield ["norm", key, account.norm]
+            yield ["norm", key, account.norm, account.agreed]
 
     def handlers(self) -> Mapping[str, Callable[..., None]]:
         return {
@@ -59,8 +59,9 @@ class SiteWatches(Factual):
         account = self.account(key)
         account.number, account.sent = number, parts
 
-    def _on_norm(self, key: str, norm: float | None) -> None:
-        self.account(key).norm = norm
+    def _on_norm(self, key: str, norm: float | None, agreed: int = 0) -> None:
+        account = self.account(key)
+        account.norm, account.agreed = norm, agreed
 
     def _on_end(self, key: str) -> None:
         self._accounts.pop(key, None)
@@ -106,8 +107,10 @@ class SiteWatches(Factual):
         """The other side lost its thread: the next state goes whole."""
         self._change("sent", key, self.account(key).number, [])
 
-    def agree(self, key: str, norm: float) -> None:
-        self._change("norm", key, norm)
+    def agree(self, key: str, norm: float, at: int = 0) -> None:
+        """`at`: when another site said so; a copy of what it said before changes nothing."""
+        if at >= self.account(key).agreed:
+            self._change("norm", key, norm, at)
 
     def end(self, key: str) -> None:
         if key in self._accounts:

@@ -40,7 +40,8 @@ class PeerRequest(Struct, frozen=True, omit_defaults=True):
     """The head of a frame that asks a peer: for a contribution, or something of a watch.
 
     `request` is the message of a plain request. Without one it is a note on a watch: `whole`:
-    send the whole state again; `norm`: measure drift against this.
+    send the whole state again; `norm`: measure drift against this. `time`: when it was asked, by
+    the clock of the site that asks.
     """
 
     key: Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -49,6 +50,7 @@ class PeerRequest(Struct, frozen=True, omit_defaults=True):
     standing: Standing | None = None
     whole: bool = False
     norm: Annotated[float, Meta(ge=0)] | None = None
+    time: Whole | None = None
 
 
 class Contribution(Struct, frozen=True, omit_defaults=True):
@@ -94,6 +96,7 @@ class SiteNote(Struct, frozen=True, tag="note"):
     size: int
     whole: bool = False
     norm: float | None = None
+    time: int = 0
 
 
 class OwnNote(Struct, frozen=True, tag="own"):
@@ -142,3 +145,4 @@ class Account(Struct):
     number: int = 0  # of what was sent last
     sent: list[str] = []  # that state, in base64
     norm: float | None = None  # bound of the norm that sites measure their drift against
+    agreed: int = 0  # when another site said so, by its clock

@@ -71,7 +71,7 @@ class Ingest:
         for payload, position, time in _each(messages):
             # Where sites of earlier versions wrote to.
             if is_frame(payload) and self._seal.is_older(position.topic, position.offset):
-                arrived.append(from_site(payload, position, time, self._peers))
+                arrived.append(from_site(payload, position, time, self._peers, is_older=True))
             else:
                 arrived.append(self._request(payload, position, time))
         return arrived
@@ -136,7 +136,8 @@ class Ingest:
                 attached = self._attached(_translated(message, position))
                 return AskedInfore(position=position, time=time, message=message, attached=attached)
             request = decode_request(message, str(position))
-            asked = split(Asked(position=position, time=time, request=request), self._peers)
+            asked = Asked(position=position, time=time, request=request)
+            asked = split(asked, self._peers, self._seal.checkpoint)
         except Refusal as refusal:
             given = message.get("id")
             named = given if isinstance(given, str) else ""

@@ -264,6 +264,7 @@ class Maintain:
                 shard=shard.number,
                 of=shard.of,
                 batch=self._batch,
+                time=shard.registry.time,
                 asked=asked,
                 result=result,
                 received=federation.received_from(shard, asked),

@@ -109,7 +109,7 @@ class Merge:
             case WatchEnded(watch=watching) as ended:
                 standing = watching.standing
                 if standing is not None:
-                    yield from self._site_watches.on_end(watching, standing)
+                    yield from self._site_watches.on_end(watching, standing, ended.time)
                 if standing is None or standing.by == self._site:
                     yield watches.on_ended(ended)
             case SiteWatchStates():

@@ -13,12 +13,14 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     """Only data topics may have several partitions: the others each have one order for all."""
     topics = settings.topics
     large = {"max.message.bytes": _LARGEST_MESSAGE}
+    waits = {**large, "retention.ms": str(_UNION_RETENTION)}
+    own_time = {"message.timestamp.type": "LogAppendTime"}  # what others say of it does not count
     return [
         *(TopicSpec(name, topics.data_partitions, large) for name in topics.data),
         TopicSpec(topics.requests, 1, large),
-        TopicSpec(topics.union, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
-        TopicSpec(topics.peers, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
-        TopicSpec(topics.outbound, 1, {**large, "retention.ms": str(_UNION_RETENTION)}),
+        TopicSpec(topics.union, 1, waits),
+        TopicSpec(topics.peers, 1, {**waits, **own_time}),
+        TopicSpec(topics.outbound, 1, waits),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),
         *(TopicSpec(name, 1, large) for name in [topics.logging] if name),
