@@ -88,6 +88,12 @@ WAYS = {
     "quits": ("raise SystemExit(0)", _PAYLOAD, _ANSWER, "SystemExit"),
     "forks": ("os.fork()", _PAYLOAD, _ANSWER, "os.fork is not allowed"),
     "deaf": ("os.closerange(3, 4096)", _PAYLOAD, _ANSWER, "its process ended"),
+    "shrinks": (
+        "import sys; os.ftruncate(int(sys.argv[2]), 0)",
+        _PAYLOAD,
+        _ANSWER,
+        "not permitted",
+    ),
     "babbles": ("pass", f"{_PAYLOAD} if not self._touched else 77", _ANSWER, "TypeError"),
     "silent": ("pass", _PAYLOAD, "Estimate(self._sum) if self._sum != 77 else 'yes'", "Estimate"),
 }

@@ -9,7 +9,7 @@ ends always have the same version. States travel as byte strings beside a record
 shared memory (`sde.plugins.region`). Values whose form is the user's or the plug-in's own
 (parameters, queries, answers) travel as JSON that msgspec leaves alone (`Raw`).
 
->>> decoded = ENVELOPES.decode(to_bytes(Envelope(0, [], Merge(to_raw({"width": 8})))))
+>>> decoded = ENVELOPES.decode(to_bytes(Envelope([], Merge(to_raw({"width": 8})))))
 >>> decoded.call.name, from_raw(decoded.call.params)
 ('merge', {'width': 8})
 """
@@ -119,9 +119,8 @@ Call = Load | ListLaws | CheckLaw | Make | Add | AddSlots | Merge | Ask | AskAcr
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """A call, and where its arrays lie in `region` bytes of shared memory."""
+    """A call, and where its arrays lie in the shared memory."""
 
-    region: int
     arrays: list[PlacedArray]
     call: Call
 

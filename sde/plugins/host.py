@@ -148,12 +148,12 @@ def serve(link: socket.socket, region: Region) -> None:
     host = Host()
     while True:
         try:
-            envelope, states = wire.receive(link, calls.ENVELOPES, time.monotonic() + IDLE_SECONDS)
+            until = time.monotonic() + IDLE_SECONDS
+            envelope, states = wire.receive(link, calls.ENVELOPES, until, region.move_to)
         except (EOFError, TimeoutError):
             return
         link.settimeout(None)
         try:
-            region.follow(envelope.region)
             arrays = region.views(envelope.arrays)
             reply = wire.frame(*host.answer(envelope.call, arrays, states))
         except BaseException as error:  # also SystemExit: a plug-in has no say in that

@@ -84,10 +84,12 @@ class PluginProcess:
         limit = self._seconds if seconds is None else seconds
         self._last_used = time.monotonic()
         deadline = self._last_used + limit
+        known = self._region.handle
         self._placed = self._region.place(arrays or {})
-        envelope = calls.Envelope(self._region.size, self._placed, call)
+        moved = self._region.handle if self._region.handle != known else None
+        envelope = calls.Envelope(self._placed, call)
         try:
-            wire.send(self._link, wire.frame(envelope, states), deadline)
+            wire.send(self._link, wire.frame(envelope, states), deadline, moved)
             reply, new_states = wire.receive(self._link, calls.REPLIES, deadline)
         except TimeoutError:
             self._fail(f"{call.name} took more than {limit:g} s")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -34,21 +34,36 @@ def frame(record: Envelope | Reply, parts: Sequence[bytes] = ()) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def send(link: socket.socket, data: bytes, deadline: float | None = None) -> None:
-    """TimeoutError after the deadline, which is a time of `time.monotonic`."""
+def send(
+    link: socket.socket, data: bytes, deadline: float | None = None, handle: int | None = None
+) -> None:
+    """TimeoutError after the deadline, which is a time of `time.monotonic`.
+
+    `handle`: a file descriptor that goes with the data.
+    """
     _limit(link, deadline)
+    if handle is not None:
+        sent = socket.send_fds(link, [data], [handle])
+        data = data[sent:]
     link.sendall(data)
 
 
 def receive(
-    link: socket.socket, decoder: msgspec.json.Decoder[T], deadline: float | None = None
+    link: socket.socket,
+    decoder: msgspec.json.Decoder[T],
+    deadline: float | None = None,
+    on_handle: Callable[[int], None] | None = None,
 ) -> tuple[T, list[bytes]]:
     """The next frame: its record and the byte strings beside it.
 
-    EOFError if the other side is gone, TimeoutError after the deadline, Garbled for anything that
-    is no such frame.
+    `on_handle` gets a file descriptor that came with it; without one none is taken. EOFError if the
+    other side is gone, TimeoutError after the deadline, Garbled for anything that is no such frame.
     """
-    (length,) = _LENGTH.unpack(_exactly(link, _LENGTH.size, deadline))
+    if on_handle is None:
+        first = _exactly(link, _LENGTH.size, deadline)
+    else:
+        first = _first_bytes(link, deadline, on_handle)
+    (length,) = _LENGTH.unpack(first)
     if length > LARGEST_FRAME:
         raise Garbled(f"a frame of {length} bytes")
     try:
@@ -56,6 +71,19 @@ def receive(
         return decoder.decode(head), parts
     except (ValueError, RecursionError) as error:  # framing, JSON, another record, nesting
         raise Garbled(str(error)) from None
+
+
+def _first_bytes(
+    link: socket.socket, deadline: float | None, on_handle: Callable[[int], None]
+) -> bytes:
+    """The length of a frame; a descriptor comes with its first bytes."""
+    _limit(link, deadline)
+    first, handles, _, _ = socket.recv_fds(link, _LENGTH.size, 1)
+    for handle in handles:
+        on_handle(handle)
+    if not first:
+        raise EOFError
+    return first + _exactly(link, _LENGTH.size - len(first), deadline)
 
 
 def _exactly(link: socket.socket, count: int, deadline: float | None) -> bytes:
