@@ -13,11 +13,11 @@ from typing import Any
 from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
 from service.kafka.config import Config
+from service.kafka.loopback import is_loopback, servers_of
 from service.kafka.retention import OnLost, checked_on_lost
 from service.peer_settings import PeerError, Peers, read_peers
 
 _KEY_BYTES = 32
-_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
 class SettingsError(Exception):
@@ -120,10 +120,11 @@ class Settings:
     def _check_plugins(self) -> None:
         if self.plugins not in (OFF, SIGNED, OPEN):
             raise SettingsError(f"plugins={self.plugins!r}: expected {OFF}, {SIGNED} or {OPEN}")
-        if self.plugins == OPEN and not _is_loopback(self.bootstrap_servers):
+        far = [server for server in servers_of(self.kafka_config) if not is_loopback(server)]
+        if self.plugins == OPEN and far:
             raise SettingsError(
                 f"plugins={OPEN!r}: whoever reaches the broker could run any code; it is possible "
-                f"with a loopback broker only, not with {self.bootstrap_servers!r}"
+                f"with a loopback broker only, not with {', '.join(far)}"
             )
         for key in self.plugin_keys:
             try:
@@ -155,11 +156,6 @@ class Settings:
     def kafka_config(self) -> Config:
         """What every Kafka client of the service is made with."""
         return {"bootstrap.servers": self.bootstrap_servers, **self.kafka}
-
-
-def _is_loopback(servers: str) -> bool:
-    """Also without any server: the embedded broker listens on loopback."""
-    return all(s.strip().startswith(_LOOPBACK) for s in servers.split(",") if s.strip())
 
 
 def load(

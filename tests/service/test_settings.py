@@ -52,3 +52,40 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
 def test_mistakes_are_named(tmp_path, text, named):
     with pytest.raises(SettingsError, match=named):
         from_file(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "servers",
+    ["", "localhost:9092", "127.0.0.1:9092,127.8.8.8:1", "[::1]:9092", "PLAINTEXT://LocalHost:1"],
+)
+def test_plug_ins_are_open_with_a_broker_on_the_loopback_interface(servers):
+    assert Settings(plugins="open", bootstrap_servers=servers).trust.mode == "open"
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        "localhost.example.com:9092",
+        "127.evil.example:9092",
+        "127.0.0.1.example:9092",
+        "localhost:9092,kafka.far.away:9092",
+        "[::1].example:9092:1",
+        "[2001:db8::1]:9092",
+        "PLAINTEXT://kafka.far.away:9092",
+        "localhost://kafka.far.away:9092",
+        "10.0.0.1:9092",
+    ],
+)
+def test_plug_ins_are_not_open_with_a_broker_that_others_may_reach(servers):
+    with pytest.raises(SettingsError, match="loopback"):
+        Settings(plugins="open", bootstrap_servers=servers)
+
+
+@pytest.mark.parametrize("name", ["bootstrap.servers", "metadata.broker.list"])
+@pytest.mark.parametrize("servers", ["", "localhost:9092"])
+def test_what_kafka_settings_override_counts(name, servers):
+    """Clients connect to what is in them."""
+    far = {name: "kafka.far.away:9092"}
+    with pytest.raises(SettingsError, match=r"kafka\.far\.away"):
+        Settings(plugins="open", bootstrap_servers=servers, kafka=far)
+    assert Settings(bootstrap_servers=servers, kafka=far).trust.mode == "signed"
