@@ -28,6 +28,7 @@ class Shelf(Kinds):
         self.reasons: dict[str, str] = {}  # why a kind is quarantined
         self.numbers: dict[str, int] = {}  # the highest version of a name ever
         self.versions: dict[str, PluginVersion] = {}  # by kind
+        self._revoked: dict[str, str] = {}  # sha256 of what was unplugged, by kind
         self.made: dict[str, list[Made]] = {}  # sizes that plug-ins stated, by kind
         self._sizes: list[tuple[str, Made]] = []  # the same in the order they were stated
 
@@ -62,9 +63,13 @@ class Shelf(Kinds):
                 self.reasons.setdefault(fact.kind, fact.reason)
                 stop_process(self.versions[fact.kind])
             case shelf_facts.Unplugged():
-                stop_process(self.versions.pop(fact.kind))
+                version = self.versions.pop(fact.kind)
+                stop_process(version)
+                self._revoked[fact.kind] = version.sha256
                 self.reasons.pop(fact.kind, None)
                 self.made.pop(fact.kind, None)
+            case shelf_facts.Revoked():
+                self._revoked[fact.kind] = fact.sha256
             case never:
                 assert_never(never)
 
@@ -84,6 +89,8 @@ class Shelf(Kinds):
                 yield fact_json(shelf_facts.SizesMade(kind, made))
         for kind, reason in self.reasons.items():
             yield fact_json(shelf_facts.Quarantined(kind, reason))
+        for kind, sha256 in self._revoked.items():
+            yield fact_json(shelf_facts.Revoked(kind, sha256))
 
     # -- kinds ------------------------------------------------------------------------------------
 
@@ -126,6 +133,23 @@ class Shelf(Kinds):
         """The version that has this source, if it is here and sound."""
         same = (v for v in self.versions.values() if (v.name, v.sha256) == (name, sha256))
         return next((v for v in same if v.kind not in self.reasons), None)
+
+    def require_not_revoked(self, name: str, sha256: str) -> None:
+        """Refusal if this source was unplugged or quarantined: its author signed it once, but who
+        sends it now need not be the author."""
+        if self.same(name, sha256) is not None:
+            return
+        for version in self.versions.values():
+            if (version.name, version.sha256) == (name, sha256):
+                self.require_sound(version.kind)
+        for kind, revoked in self._revoked.items():
+            if revoked == sha256 and kind.rpartition("@")[0] == name:
+                raise Refusal(
+                    Code.UNTRUSTED,
+                    f"sha256={sha256!r}: this source was unplugged as {kind} and does not come "
+                    "back; one that is changed is a new version",
+                    "sha256",
+                )
 
     def next_number(self, name: str) -> int:
         """The version that a plug-in plugged in now gets; numbers are never given out twice."""

@@ -60,12 +60,19 @@ class Quarantined(_Fact, frozen=True, tag="quarantined"):
 
 
 class Unplugged(_Fact, frozen=True, tag="unplugged"):
-    """A version is gone."""
+    """A version is gone, and its source does not come back."""
 
     kind: str
 
 
-ShelfFact = Waits | Settled | Number | Plugged | SizesMade | Quarantined | Unplugged
+class Revoked(_Fact, frozen=True, tag="revoked"):
+    """A source that was unplugged: the kind that it was."""
+
+    kind: str
+    sha256: str
+
+
+ShelfFact = Waits | Settled | Number | Plugged | SizesMade | Quarantined | Unplugged | Revoked
 
 
 def fact_of(name: str, *values: Any) -> ShelfFact:

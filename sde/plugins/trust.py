@@ -19,8 +19,8 @@ OFF, SIGNED, OPEN = "off", "signed", "open"
 class Trust:
     """`keys` are Ed25519 public keys in base64, as `sde plugin keygen` prints them.
 
-    Settings make one. The examiner asks it before it runs a source, and every shard again before it
-    takes the outcome, since anybody can write to a topic.
+    Settings make one. Every shard asks it before it keeps a source, the examiner before it runs
+    one, and every shard again before it takes the outcome.
     """
 
     mode: str = SIGNED

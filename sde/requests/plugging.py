@@ -20,6 +20,17 @@ from sde.registry.registry import Registry
 from sde.wire import Code, Plugin, Refusal, Unplug
 
 
+def require_welcome(registry: Registry, request: Plugin, trust: Trust) -> None:
+    """Refusal if a source must not be run here, before anything is kept of it.
+
+    Not for a replay: what an earlier version or other settings allowed was done.
+    """
+    if registry.outcome(request.id) is not None:  # a repeat gets the outcome it had
+        return
+    trust.require(request)
+    registry.shelf.require_not_revoked(request.name, request.sha256)
+
+
 def wait(registry: Registry, request: Plugin, asked: Asked) -> Outcome:
     """Keep a plug-in until it is examined; nothing of it is run before."""
     same = registry.shelf.same(request.name, request.sha256)
@@ -43,13 +54,13 @@ def _waiting(registry: Registry, request_id: str) -> tuple[Asked, Plugin] | None
 def distrusted(registry: Registry, message: Admitted, trust: Trust) -> Admitted:
     """The outcome of an examination, as a fault if this source must not be run here.
 
-    The examiner looked already; but anybody can write to a topic, so shards look themselves.
+    Shards look themselves, and again: settings and the shelf may have changed meanwhile.
     """
     waiting = _waiting(registry, message.request)
     if waiting is None or message.fault is not None:
         return message
     try:
-        trust.require(waiting[1])
+        require_welcome(registry, waiting[1], trust)
     except Refusal as refusal:
         return replace(message, fault=refusal.fault)
     return message

@@ -43,7 +43,7 @@ from sde.records.result import Done, Refused, Result
 from sde.requests.answering import READS, answer
 from sde.requests.changing import CHANGES, Changes
 from sde.requests.each import EachWatcher
-from sde.requests.plugging import distrusted, settle
+from sde.requests.plugging import distrusted, require_welcome, settle
 from sde.requests.watching import Watcher
 from sde.shard.keeper import ShardCode
 from sde.shard.shard import Shard
@@ -251,6 +251,12 @@ class Maintain:
         if isinstance(request, READS):
             return answer(self._shard, request, asked)
         assert isinstance(request, CHANGES)
+        if isinstance(request, Plugin):
+            try:
+                require_welcome(self._shard.registry, request, self._trust)
+            except Refusal as refusal:
+                _log.warning("plug-in %s refused: %s", request.name, refusal.fault.message)
+                return Refused(refusal.fault)
         outcome, logged = self._changes.carry_out(request, replace(asked, role=None))
         self._log(logged)
         self._note_failures()

@@ -4,6 +4,7 @@ import pytest
 
 from sde.plugins.shelf import Shelf
 from sde.plugins.version import Made
+from sde.wire import Refusal
 
 # As version 0.1.0 wrote them.
 TOTAL = {
@@ -105,7 +106,17 @@ def test_the_class_of_a_version_declares_what_the_fact_says_without_its_process(
 
 def test_what_is_settled_or_unplugged_is_gone_and_its_number_is_not():
     shelf = shelf_of([*FACTS, ["settled", "p-9"], ["unplugged", "total@2"]])
-    assert list(shelf.facts()) == [["number", "total", 2], ["number", "gone", 4]]
+    revoked = ["revoked", "total@2", TOTAL["sha256"]]
+    assert list(shelf.facts()) == [["number", "total", 2], ["number", "gone", 4], revoked]
+
+
+def test_what_was_revoked_is_known_after_the_facts_were_written_anew():
+    shelf = shelf_of([*FACTS, ["unplugged", "total@2"]])
+    again = shelf_of(shelf.facts())
+    with pytest.raises(Refusal, match="was unplugged as total@2"):
+        again.require_not_revoked("total", TOTAL["sha256"])
+    again.require_not_revoked("other", TOTAL["sha256"])
+    again.require_not_revoked("total", "0" * 64)
 
 
 @pytest.mark.parametrize("fact", [["borrowed", "total@2"], ["number", "total"], ["waits", 1, {}]])
