@@ -25,6 +25,7 @@ from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
+from service.engine.private_folders import make_private
 from service.engine.progress import ProgressLog
 from service.engine.query import start_query
 from service.engine.rescale import RescaleError, RescaleNote, repartition
@@ -71,7 +72,8 @@ class Engine:
         """Return when the engine has answered a first request."""
         started = time.monotonic()
         find_java()
-        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+        for warning in make_private(self.settings):
+            self._report(warning)
         self._stop_file.unlink(missing_ok=True)
         embedded = not self.settings.bootstrap_servers
         self._report(
