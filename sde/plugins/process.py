@@ -29,8 +29,26 @@ from synopses import MergeError, ParameterError, QueryError, StateError
 R = TypeVar("R", bound=Result)
 IDLE_SECONDS = 600.0  # without a call, after which it ends
 _START_SECONDS = 60.0  # Python, numpy and numba, on a busy machine
+_COMPILING_SECONDS = 30.0  # that the first call of a form may take beside its limit
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 _INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "NUMBA_CACHE_DIR")
+
+
+Form = tuple[str, ...]
+
+
+def _form(call: Call, arrays: Mapping[str, NDArray[Any]]) -> Form:
+    """What a compiler would tell calls apart by: the method, and the types of its arguments."""
+    types = [f"{name} {array.dtype.str}" for name, array in sorted(arrays.items())]
+    match call:
+        case calls.Ask():
+            query = dict(from_raw(call.query))
+            asked = [f"{name} {type(value).__name__}" for name, value in sorted(query.items())]
+            return (call.name, str(query.get("type")), *asked)
+        case calls.AskAcross():
+            return (call.name, call.question, *types)
+        case _:
+            return (call.name, *types)
 
 
 class UnfitPlugin(Exception):
@@ -41,9 +59,14 @@ class PluginProcess:
     """Serves one plug-in. Any call may end it with PluginFailure; then it is of no use."""
 
     def __init__(self, kind: str, seconds: float, output: int = subprocess.DEVNULL) -> None:
-        """`seconds` is the limit of a call, `output` where the plug-in may print."""
+        """`seconds` is the limit of a call, `output` where the plug-in may print.
+
+        A plug-in may have kernels that are compiled when they are first called, for each form of
+        their arguments: such a call may take longer.
+        """
         self._kind, self._seconds = kind, seconds
         self.ended = False
+        self._known_forms: set[Form] = set()
         self._last_used = time.monotonic()
         self._region = Region()
         self._link, theirs = socket.socketpair()
@@ -81,7 +104,9 @@ class PluginProcess:
         StateError, MergeError and UnfitPlugin are the plug-in's own answer, PluginFailure is all
         that a plug-in must not do; a result of another kind than `expected` is one.
         """
-        limit = self._seconds if seconds is None else seconds
+        form = _form(call, arrays or {})
+        first = 0.0 if form in self._known_forms else _COMPILING_SECONDS
+        limit = self._seconds + first if seconds is None else seconds
         self._last_used = time.monotonic()
         deadline = self._last_used + limit
         known = self._region.handle
@@ -97,6 +122,7 @@ class PluginProcess:
             self._fail(f"its process ended during {call.name}{self._how_it_ended()}")
         except wire.Garbled as error:
             self._fail(f"{call.name} gave back nonsense: {error}")
+        self._known_forms.add(form)
         if isinstance(reply, expected):
             return reply, new_states
         self._raise(call, reply)
