@@ -22,7 +22,7 @@ from sde.records.sites import (
 )
 from sde.wire import Refusal
 
-OTHERS = "others"  # whom is counted what is from no site we know
+OTHERS = "others"  # the name under which messages of unknown senders are counted
 
 _log = logging.getLogger(__name__)
 
@@ -74,9 +74,9 @@ def from_unsealed(
     return FromSite(position=position, time=time, message=message)
 
 
-def stray(position: Position, time: int, site: str = OTHERS) -> FromSite:
-    """A message that was refused, to be counted under the site that it claims to be from."""
-    return FromSite(position=position, time=time, message=Stray(site))
+def stray(position: Position, time: int, site: str = OTHERS, count: int = 1) -> FromSite:
+    """Messages that were refused, to be counted under the site that they claim to be from."""
+    return FromSite(position=position, time=time, message=Stray(site, count))
 
 
 def _own_message(content: Content, site: str, size: int) -> SiteContribution | OwnNote:

@@ -85,8 +85,8 @@ def note_message(shard: Shard, arrived: FromSite) -> None:
                     watches.sent(key, sent, parts)
                 if norm is not None:
                     watches.agree(key, norm)
-        case Stray(site=site):
-            pending_of(shard).count(site, refused=1)
+        case Stray(site=site, count=count):
+            pending_of(shard).count(site, refused=count)
         case never:
             assert_never(never)
 

@@ -109,9 +109,10 @@ class OwnNote(Struct, frozen=True, tag="own"):
 
 
 class Stray(Struct, frozen=True, tag="stray"):
-    """A frame that was refused, counted under the site it claims to be from."""
+    """Messages that were refused, counted under the site they claim to be from."""
 
     site: str
+    count: int = 1
 
 
 SiteMessage = SiteContribution | SiteNote | OwnNote | Stray

@@ -96,7 +96,8 @@ class Ingest:
                 fault = Fault(Code.UNTRUSTED, f"the engine did not write this: {error}"[:300])
                 place = (position.topic, position.partition, position.offset)
                 letters.append(dead_letter(*place, 0, fault, payload))
-                arrived.append(stray(position, time))
+        if letters:
+            arrived.append(stray(position, time, count=len(letters)))
         return arrived, letters
 
     def _from_loop(self, payload: bytes, position: Position, time: int) -> list[Arrived]:

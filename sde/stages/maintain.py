@@ -132,9 +132,10 @@ class Maintain:
         """Learn what all shards learn together: whether the clock moved, what is asked again."""
         ticks: list[tuple[Told, Tick]] = []
         again: list[Asked] = []
+        stale: list[Told | FromSite] = []
         for one in arrived:
             if isinstance(one, Told | FromSite) and self._is_stale(one.batch):
-                self._on_stale(one)
+                stale.append(one)
             elif isinstance(one, FromSite):
                 if self._shard.number == 0:
                     federation.note_message(self._shard, one)
@@ -154,6 +155,8 @@ class Maintain:
                         pass
                     case never:
                         assert_never(never)
+        if stale:
+            self._on_stale(stale)
         if ticks:  # those that waited for each other count as one
             self._apply(*max(ticks, key=lambda tick: tick[0].position))
             self._due += self._shard.registry.watches.due
@@ -163,10 +166,11 @@ class Maintain:
         """Whether a batch wrote this so long ago that it is a copy of what was read then."""
         return batch is not None and not 0 < self._batch - batch <= _LONGEST_ROUND
 
-    def _on_stale(self, arrived: Told | FromSite) -> None:
-        _log.warning("a copy of an old message was dropped (%s)", arrived.position)
+    def _on_stale(self, stale: list[Told | FromSite]) -> None:
         if self._shard.number == 0:
-            counted = stray(arrived.position, arrived.time)
+            last = stale[-1]
+            _log.warning("%d copies of old messages dropped (%s)", len(stale), last.position)
+            counted = stray(last.position, last.time, count=len(stale))
             federation.note_message(self._shard, counted)
             self._before.append(counted)
 

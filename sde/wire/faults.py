@@ -28,7 +28,7 @@ class Code(enum.StrEnum):
     NOT_MERGEABLE = "not_mergeable"  # the kind cannot serve this scope or question
     LIMIT_EXCEEDED = "limit_exceeded"  # a limit of the settings would be passed
     OFFSETS_LOST = "offsets_lost"  # the broker deleted messages before they were read
-    UNTRUSTED = "untrusted"  # a plug-in that this engine does not take from this sender
+    UNTRUSTED = "untrusted"  # a plug-in, or a message to itself, that the engine does not believe
     BROKEN_LAW = "broken_law"  # a plug-in that did not pass its examination
     UNKNOWN_PLUGIN = "unknown_plugin"  # no plug-in has this name, or this version
     IN_USE = "in_use"  # a plug-in that synopses are made of

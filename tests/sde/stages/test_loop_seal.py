@@ -60,6 +60,14 @@ def test_a_forged_message_is_a_dead_letter_and_is_counted(engine, how):
     assert engine.shard(0).beside["desk"].traffic["others"].refused == 1
 
 
+def test_many_forged_messages_are_counted_at_once(engine):
+    engine.union += list(forged(engine).values())
+    engine.replies()
+    assert len(engine.letters) == len(forged(engine))
+    assert engine.shard(0).beside["desk"].traffic["others"].refused == len(forged(engine))
+    assert engine.entries[0][-1].count(b'"stray"') == 1
+
+
 def test_what_another_engine_tells_itself_is_no_letter(engine):
     other = LoopSeal.new("another")
     old_form = {"op": "tick", "checkpoint": "another", "time": FAR.time}
