@@ -120,8 +120,8 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         return self._connection.submit(wire.Describe(uid=text(uid)), read).result()
 
     def list(self, dataset: str | None = None) -> tuple[Description, ...]:
-        """All synopses, or those of one data set."""
-        return self._connection.fetch_list(wire.ListAll(dataset=dataset), Description.of)
+        """All synopses, or those of one data set, in the order of their uids."""
+        return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description.of)
 
     def synopsis(self, uid: Uid) -> SynopsisHandle:
         """A handle of a synopsis that exists already; nothing is asked."""

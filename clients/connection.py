@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from clients.errors import ClientError, TransportError
+from clients.errors import ClientError, Refused, TransportError
 from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
 from clients.transport import Message, Transport
 from clients.tuples import plain
-from sde.wire import Request
+from sde.wire import Code, ListAll, Request
+from sde.wire.requests import LARGEST_PAGE
 
 
 class Connection:
@@ -38,6 +39,24 @@ class Connection:
     def fetch_list(self, request: Request, read: Callable[[Message], T]) -> tuple[T, ...]:
         """Send a request whose answer is a list, and wait; `read` makes a result of each item."""
         return self.submit(request, lambda reply: tuple(map(read, reply["value"]))).result()
+
+    def fetch_pages(self, request: ListAll, read: Callable[[Message], T]) -> tuple[T, ...]:
+        """The same for a list that comes in pages: all of them, one request each."""
+        found: list[T] = []
+        limit = LARGEST_PAGE
+        while True:
+            request = structs.replace(request, limit=limit)
+            try:
+                reply = self.submit(request, lambda reply: reply).result()
+            except Refused as refusal:
+                if refusal.code != Code.TOO_LARGE or limit == 1:
+                    raise
+                limit = max(1, limit // 8)
+                continue
+            found += map(read, reply["value"])
+            if "next" not in reply:
+                return tuple(found)
+            request = structs.replace(request, after=reply["next"])
 
     def submit_message(
         self, fields: Message, read: Callable[[Message], T], at_least: float = 0.0

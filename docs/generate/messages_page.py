@@ -61,7 +61,7 @@ _VALUES = {
     "unwatch": "–",
     "export": "the state in base64",
     "import": "–",
-    "list": "for each synopsis what `describe` says",
+    "list": "for each synopsis what `describe` says; `next` beside it if there are more",
     "describe": "definition, tuples, skipped, shed, streams, bytes; of windows: panes, late tuples",
     "snapshot": "the name of the version",
     "restore": "the name of the version",
@@ -96,9 +96,14 @@ the uid.
 | `uid`, `dataset`, `kind`, `stream`, `tuples`, `since` | what it is about |
 | `window` | of a windowed synopsis: `start` and `end`, in ms |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
+| `next` | of a `list`: the `after` of the next page, if there is one |
 | `sites`, `missing`, `complete`, `age`, `drift` | of [several sites](../how-to/several-sites.md) |
 | `code`, `message`, `field` | of an error: see [fault codes](faults.md) |
 | `batch`, `site` | the micro-batch and the engine that replied |
+
+A reply that is larger than the output topic takes (16 MiB, if the engine made the topic) becomes an
+error with the code `too_large` and the same `request`. The same holds for replies of one batch that
+are too large together (64 MiB).
 
 ## Dead letters
 

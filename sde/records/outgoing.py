@@ -11,6 +11,7 @@ import orjson
 from sde.records.loop import Loop, loop_bytes
 from sde.records.seal import LoopSeal
 
+LARGEST_LOOP = 12 << 20  # bytes of a message to the loop: its topic takes 16 MiB
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 

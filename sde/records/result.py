@@ -82,6 +82,7 @@ class Figures(Struct, frozen=True, tag="figures"):
 
     figures: list[dict[str, int]]
     synopses: list[Described] = []
+    next: str = ""  # of a list: the last uid of this page, if there are more
 
 
 class PluginInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -40,7 +40,7 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
         case Export():
             return export(shard, request, asked.at)
         case ListAll():
-            return _figures(shard, shard.registry.uids(request.dataset))
+            return _page(shard, request)
         case Describe():
             return _figures(shard, {request.uid: shard.registry.instance(request.uid)})
         case Plugins():
@@ -51,6 +51,17 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
             if asked.attached.fault is not None:
                 return Refused(asked.attached.fault)
             return VersionList(asked.attached.versions if shard.number == 0 else [])
+
+
+def _page(shard: Shard, request: ListAll) -> Figures:
+    uids = shard.registry.uids(request.dataset)
+    if request.limit is None:
+        return _figures(shard, uids)
+    behind = sorted(uid for uid in uids if request.after is None or uid > request.after)
+    page = behind[: request.limit]
+    figures = _figures(shard, {uid: uids[uid] for uid in page})
+    is_last = len(page) == len(behind)
+    return figures if is_last else msgspec.structs.replace(figures, next=page[-1])
 
 
 def _figures(shard: Shard, uids: dict[str, Instance]) -> Figures:

@@ -30,6 +30,7 @@ from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
     Code,
     Fault,
+    Import,
     Refusal,
     ReplyFields,
     Request,
@@ -40,6 +41,10 @@ from sde.wire import (
     decode_request,
 )
 
+# Bytes of a request that carries no state. A question may go round the loop, or to other sites,
+# inside a message that is a little larger: all topics must take that.
+_LARGEST_REQUEST = 4 << 20
+_IMPORT = str(Import.__struct_config__.tag)
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
 
 
@@ -133,6 +138,8 @@ class Ingest:
         message: dict[str, Any] = {}
         try:
             message = self._object(payload)
+            if len(payload) > _LARGEST_REQUEST and message.get("op") != _IMPORT:
+                raise Refusal(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
             if is_infore(message):
                 attached = self._attached(_translated(message, position))
                 return AskedInfore(position=position, time=time, message=message, attached=attached)

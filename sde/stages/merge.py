@@ -56,6 +56,7 @@ from sde.wire import (
     Code,
     Export,
     Fault,
+    ListAll,
     Plugin,
     Refusal,
     ReplyFields,
@@ -188,8 +189,12 @@ def _fields(request: Request, results: list[Result]) -> ReplyFields:
         case States():
             return _answer(request, _of(States, results))
         case Figures():
-            described = _described(_of(Figures, results))
-            return {"value": described if request.op == "list" else described[0]}
+            shards = _of(Figures, results)
+            described = _described(shards)
+            if not isinstance(request, ListAll):
+                return {"value": described[0]}
+            following = {"next": shards[0].next} if shards[0].next else {}
+            return {"value": described, **following}
         case PluginList(plugins=plugins):
             return {"value": msgspec.to_builtins(plugins)}
         case VersionList(versions=versions):

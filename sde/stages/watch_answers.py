@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from sde.records.loop import Answered
-from sde.records.outgoing import Outgoing
+from sde.records.outgoing import LARGEST_LOOP, Outgoing
 from sde.records.partial import EachStates, Estimated, WatchEnded, WatchStates
 from sde.records.result import States
 from sde.records.watching import Watching
@@ -62,9 +62,11 @@ class WatchAnswers:
         if decision.remember:
             number, value, holds = decision.number, fields["value"], decision.holds
             self._answered[watching.id] = replace(watching, number=number, last=value, holds=holds)
-            yield self._writer.to_loop(
-                Answered(watch=watching.id, number=number, value=value, holds=holds)
-            )
+            answered = Answered(watch=watching.id, number=number, value=value, holds=holds)
+            told = self._writer.to_loop(answered)
+            if len(told.value) > LARGEST_LOOP:  # its next answer counts as a change then
+                told = self._writer.to_loop(replace(answered, value=None))
+            yield told
 
     def on_each(self, partials: list[EachStates]) -> Iterator[Outgoing]:
         """One answer for each key or stream that any shard names; the last may say of others."""

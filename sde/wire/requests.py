@@ -41,6 +41,7 @@ from sde.wire.windows import Span, WindowMessage
 
 ON_CLOSE, ON_CHANGE = "close", "change"
 EACH_KEY, EACH_STREAM = "key", "stream"
+LARGEST_PAGE = 5_000  # synopses in one reply: with ordinary definitions a few megabytes
 _VERSION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _CONDITION = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\S+)\s*")
 _SHORTEST_EVERY = 100  # ms
@@ -475,9 +476,25 @@ class Import(Message, frozen=True, kw_only=True, tag="import"):
 
 
 class ListAll(Message, frozen=True, kw_only=True, tag="list"):
-    """The synopses of a data set, or of all, with their figures."""
+    """The synopses of a data set, or of all, with their figures, in the order of their creation.
+
+    With a `limit` the reply is one page of them, in the order of their uids. It has `next` if there
+    are more: that is the `after` of the next page.
+    """
 
     dataset: Annotated[Name | None, Meta(description="only those of this data set")] = None
+    after: Annotated[Uid | None, Meta(description="only uids behind this one")] = None
+    limit: Annotated[
+        int | None,
+        Expected(f"a whole number from 1 to {LARGEST_PAGE}"),
+        Meta(description="how many at most"),
+    ] = None
+
+    def check(self) -> None:
+        if self.limit is not None and not 1 <= self.limit <= LARGEST_PAGE:
+            refuse("limit", self.limit, f"a whole number from 1 to {LARGEST_PAGE}")
+        if self.after is not None and self.limit is None:
+            refuse("after", self.after, "it only with `limit`")
 
 
 class Describe(Message, frozen=True, kw_only=True, tag="describe"):

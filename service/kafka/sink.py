@@ -19,10 +19,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from sde.wire.replies import reply_in_place_of
 from service.kafka.config import PATIENCE_SECONDS, Config
 from service.kafka.transactions import BatchWriter, Row, TooLarge
 
 OPTION = "sink"
+_LONGEST_KEY = 1000  # characters of the key of a reply that stands for one that was too large
+_SMALL = 64 << 10  # bytes of a row that goes to the commit whatever the others of its task have
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class SinkOptions:
     query: str
     markers: str = "sde.commits"  # the topic that tells which batch was written last
     patience: float = PATIENCE_SECONDS  # how long to wait for a broker that is away
-    task_bytes: int = 64 << 20  # one task's rows together; beyond it they count as too large
+    task_bytes: int = 64 << 20  # one task's rows together; beyond it large ones are too large
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -75,12 +78,9 @@ class KafkaSink(DataSource):
     @staticmethod
     def too_large(row: Row) -> Row | None:
         """The row to write instead of one that is too large for Kafka; None to write nothing."""
-        fault = {
-            "status": "error",
-            "code": "reply_too_large",
-            "message": f"the reply has {len(row.value)} bytes, more than its topic takes",
-        }
-        return row._replace(value=json.dumps(fault).encode())
+        value = reply_in_place_of(row.value)
+        key = "" if len(row.key or "") > _LONGEST_KEY else row.key
+        return None if value is None else row._replace(key=key, value=value)
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class KafkaWriter(DataSourceStreamArrowWriter):
             for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 full = Row(*values)
                 fits = size + len(full.value) <= self._options.task_bytes
-                row = full if fits else self._too_large(full)
-                if row is not None:
-                    size += len(row.value)
-                    rows.append(row)
+                # What is no reply has none in its place: it is written, or the broker refuses it.
+                row = full if fits or len(full.value) <= _SMALL else self._too_large(full) or full
+                size += len(row.value)
+                rows.append(row)
         return Rows(rows)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:

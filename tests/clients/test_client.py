@@ -219,3 +219,17 @@ def test_the_names_exported_are_the_public_ones() -> None:
     }
     assert tree <= set(clients.__all__)
     assert all(name in clients.errors.__doc__ for name in tree)
+
+
+def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones():
+    def engine(request):
+        limit = request.get("limit", 5000)
+        if limit > 100:
+            return {"status": "error", "code": "too_large", "message": "a smaller limit"}
+        after = int(request.get("after", 0))
+        page = range(after + 1, min(after + limit, 200) + 1)
+        more = {"next": str(page[-1])} if page[-1] < 200 else {}
+        return {"value": [{"uid": str(uid)} for uid in page], **more}
+
+    found = Client(InMemoryTransport(engine)).list()
+    assert [each.uid for each in found] == [str(uid) for uid in range(1, 201)]

@@ -63,6 +63,8 @@ OTHER_OPTION = {
     "import": {"state": "file", "mode": "replace"},
     "plugin": {"source": "file", "sha256": "file", "signature": "key"},
 }
+# Fields that the client says by itself: it fetches all pages.
+BY_THE_CLIENT = {"after", "limit"}
 OTHER_WINDOW_OPTION = {"type": "session-gap", "size": "window", "gap": "session-gap"}
 
 # Arguments of methods that are in no message, or only a part of a field.
@@ -74,7 +76,7 @@ BESIDE_FIELDS = {
 
 def fields(message) -> set[str]:
     """What the message has on the wire; `id` is for `Client.submit`, which repeats requests."""
-    return {field.encode_name for field in structs.fields(message)} - {"id"}
+    return {field.encode_name for field in structs.fields(message)} - {"id"} - BY_THE_CLIENT
 
 
 def op_of(message) -> str:
@@ -243,7 +245,8 @@ def transport(tmp_path, monkeypatch) -> InMemoryTransport:
 
 
 def fields_sent(transport) -> set[str]:
-    return {name for request in transport.requests for name in request} - {"op", "id"}
+    sent = {name for request in transport.requests for name in request}
+    return sent - {"op", "id"} - BY_THE_CLIENT
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=op_of)

@@ -35,7 +35,7 @@ MESSAGES = [
     {"op": "export", "id": "r", "uid": "u", "from": 5, "to": 6},
     {"op": "import", "id": "r", "uid": "u", "state": "AAAA", "mode": "replace", "tuples": 7},
     {"op": "import", "id": "r", "uid": "u", "state": "AAAA", "stream": "s"},
-    {"op": "list", "id": "r", "dataset": "D"},
+    {"op": "list", "id": "r", "dataset": "D", "after": "u", "limit": 7},
     {"op": "describe", "id": "r", "uid": "u"},
     {"op": "snapshot", "id": "r", "uid": "u", "version": "v1"},
     {"op": "restore", "id": "r", "uid": "u", "version": "v1", "as": "new"},

@@ -145,11 +145,17 @@ def test_rows_too_large_for_the_broker_are_replaced_and_the_others_are_kept(
 ):
     topic = make_topic(max_message_bytes="2000")
     small = [b"%0100d" % i for i in range(100)]  # together more than the topic's limit
-    rows = [Row(topic, "k", value) for value in [*small, b"x" * 5000, b"y" * (40 << 20), b"end"]]
+    large = [
+        json.dumps({"request": f"r-{size}", "op": "export", "value": "x" * size}).encode()
+        for size in (5000, 40 << 20)
+    ]
+    rows = [Row(topic, "k", value) for value in [*small, *large, b"end"]]
     assert writer_of(options).write(0, rows, KafkaSink.too_large)
     found = committed(topic)
     assert found[:100] == small
-    assert [json.loads(value)["code"] for value in found[100:102]] == ["reply_too_large"] * 2
+    faults = [json.loads(value) for value in found[100:102]]
+    assert [fault["code"] for fault in faults] == ["too_large"] * 2
+    assert [fault["request"] for fault in faults] == ["r-5000", f"r-{40 << 20}"]
     assert found[102:] == [b"end"]
 
 
@@ -173,9 +179,9 @@ def test_a_broker_restart_between_batches_is_waited_for(own_broker, gather):
 
 
 def test_a_task_hands_over_its_rows_and_not_more_bytes_than_allowed():
-    options = SinkOptions({}, query="q", task_bytes=500)
+    options = SinkOptions({}, query="q", task_bytes=500_000)
     writer = KafkaWriter(options, lambda row: row._replace(value=b"large"))
-    values = [b"x" * 200, b"y" * 200, b"z" * 200, b"w"]
+    values = [b"x" * 200_000, b"y" * 200_000, b"z" * 200_000, b"w"]
     batch = pa.record_batch(
         [["t"] * 4, ["k", None, "k", "k"], pa.array(values, pa.binary())],
         ["topic", "key", "value"],
@@ -184,3 +190,17 @@ def test_a_task_hands_over_its_rows_and_not_more_bytes_than_allowed():
     assert [row.value for row in rows] == [*values[:2], b"large", b"w"]
     assert rows[1] == Row("t", None, values[1])
     assert writer.write(iter([])).rows == []
+
+
+def test_large_replies_of_a_task_do_not_push_out_what_is_small_or_no_reply():
+    writer = KafkaWriter(SinkOptions({}, query="q", task_bytes=500_000), KafkaSink.too_large)
+    replies = [json.dumps({"request": f"r{i}", "value": "x" * 200_000}).encode() for i in range(3)]
+    others = [b'{"op":"progress","clocks":{}}', b"SDEA" + b"x" * 200_000, b'{"request":"small"}']
+    batch = pa.record_batch(
+        [["t"] * 6, ["k"] * 6, pa.array([*replies, *others], pa.binary())],
+        ["topic", "key", "value"],
+    )
+    rows = writer.write(iter([batch])).rows
+    assert [row.value for row in rows[:2]] == replies[:2]
+    assert json.loads(rows[2].value)["request"] == "r2"
+    assert [row.value for row in rows[3:]] == others
