@@ -3,7 +3,7 @@
 * StartupError
   - JavaError       no Java, or one too old
   - JarsError       the broker's jars could not be downloaded
-  - BrokerError     the embedded broker does not start, or its folder is in use
+  - BrokerError     the embedded broker does not start, or a folder is in use
   - TopicError      the topics cannot be read or created
 """
 

@@ -33,7 +33,10 @@ _AHEAD = 16  # a part of the rows in use is taken beside them
 
 
 class ArenaError(Exception):
-    """The arena's folder cannot be used: full disk, missing rights. Says what to do."""
+    """The arena's folder cannot be used: full disk, missing rights, or somebody else writes there.
+
+    Says what to do. The batch is to be tried again: the arena is built anew for it.
+    """
 
 
 @contextmanager
@@ -68,6 +71,7 @@ class Arena:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._maps: dict[str, _Mapped] = {}
+        self._begun: int | None = None  # inode of the header that `begin` wrote
 
     def refresh(self) -> None:
         """See what other processes changed: arrays that grew, came or went."""
@@ -104,9 +108,12 @@ class Arena:
         A process that dies in between leaves a header that says so.
         """
         self._write("header", _header(_DIRTY, "").encode())
+        self._begun = os.stat(self._folder / "header").st_ino
 
     def finish(self, token: str) -> None:
         """The arena now reflects the version `token`, which the state store gets as well."""
+        if self._begun is not None and self._begun != _inode(self._folder / "header"):
+            raise self._replaced("header")
         self._write("header", (_header(_CLEAN, token) + self._inventory()).encode())
 
     def clear(self) -> None:
@@ -152,6 +159,11 @@ class Arena:
             path.parent.mkdir(parents=True, exist_ok=True)
             with open(path, "a+b") as file:
                 found = os.fstat(file.fileno())
+                if known is not None and (found.st_ino, found.st_size) != (
+                    known.inode,
+                    known.size,
+                ):
+                    raise self._replaced(str(path.relative_to(self._folder)))
                 capacity = capacity_for(rows, found.st_size // row_bytes)
                 size = capacity * row_bytes
                 if size > found.st_size:
@@ -167,6 +179,12 @@ class Arena:
                 mapped = mmap.mmap(file.fileno(), size)
         array = np.frombuffer(mapped, dtype).reshape(capacity, *row)
         return _Mapped(array, path, found.st_ino, size, rows)
+
+    def _replaced(self, name: str) -> ArenaError:
+        return ArenaError(
+            f"the arena folder {self._folder} was changed by somebody else during a batch "
+            f"({name}): make sure that no other engine has the same arena_dir"
+        )
 
     def drop(self, group: str) -> None:
         for name in [n for n in self._maps if n.partition(".")[0] == group]:
@@ -208,6 +226,13 @@ class Arena:
         with _readable_errors(self._folder):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _header(state: str, token: str) -> str:

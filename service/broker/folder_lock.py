@@ -1,4 +1,4 @@
-"""A lock on a folder across processes: one broker at a time uses its data."""
+"""A lock on a folder across processes: one broker, or engine, at a time uses its data."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ _WAIT_FOR_KILLED_SERVICE = SECONDS_TO_STOP + 10
 
 
 class FolderLock:
-    """Held until `release` and until every process that inherited `fileno` has ended."""
+    """Held until `release` and until every process that inherited `fileno` has ended.
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "lock"
+    `user` is what has the folder, for the message of a BrokerError. The lock is a file in the
+    folder, or another one if the folder itself may be deleted.
+    """
+
+    def __init__(self, folder: Path, user: str = "broker", file: Path | None = None) -> None:
+        self._path, self._user = file or folder / "lock", user
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[str] = self._path.open("a+")
         try:
             self._take(folder)
@@ -42,7 +47,7 @@ class FolderLock:
             patience = _WAIT_FOR_RUNNING_SERVICE if _is_alive(holder) else _WAIT_FOR_KILLED_SERVICE
             if time.monotonic() - began > patience:
                 raise BrokerError(
-                    f"{folder} is in use by the broker of process {holder or 'unknown'}:"
+                    f"{folder} is in use by the {self._user} of process {holder or 'unknown'}:"
                     " stop that one or name another folder."
                 )
             time.sleep(0.05)

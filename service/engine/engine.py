@@ -26,6 +26,7 @@ from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
 from service.engine.private_folders import make_private
+from service.engine.own_folders import lock_folders
 from service.engine.progress import ProgressLog
 from service.engine.query import start_query
 from service.engine.rescale import RescaleError, RescaleNote, repartition
@@ -50,7 +51,7 @@ class Engine:
     def __init__(self, settings: Settings, report: Callable[[str], None] = lambda _: None) -> None:
         self.settings = settings
         self._report = report
-        self._parts = ExitStack()
+        self._locks, self._parts = ExitStack(), ExitStack()
         self._query: StreamingQuery | None = None
         self._progress = ProgressLog(settings.data_dir.absolute() / "logs" / "batches.jsonl")
         self._stop_file = settings.data_dir.absolute() / "stop"
@@ -74,6 +75,7 @@ class Engine:
         find_java()
         for warning in make_private(self.settings):
             self._report(warning)
+        self._locks = lock_folders(self.settings)
         self._stop_file.unlink(missing_ok=True)
         embedded = not self.settings.bootstrap_servers
         self._report(
@@ -153,10 +155,15 @@ class Engine:
         The arena is removed: it is a cache of the checkpoint.
         """
         self._end_query()
-        self._close()
+        self._stop_parts()
         shutil.rmtree(self.settings.arena_folder, ignore_errors=True)
+        self._locks.close()
 
     def _close(self) -> None:
+        self._stop_parts()
+        self._locks.close()
+
+    def _stop_parts(self) -> None:
         """Stop the broker last: the other parts use it until they end."""
         self._parts.close()
         if self._broker is not None:

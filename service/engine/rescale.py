@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from service.engine.own_folders import lock_folders
 from service.settings import Settings, SettingsError
 from service.startup_errors import StartupError
 
@@ -82,11 +83,12 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         settings = replace(Settings(), data_dir=arguments.data_dir)
-        spark = start_spark(settings)
-        try:
-            repartition(spark, settings.checkpoint, arguments.partitions)
-        finally:
-            spark.stop()
+        with lock_folders(settings):
+            spark = start_spark(settings)
+            try:
+                repartition(spark, settings.checkpoint, arguments.partitions)
+            finally:
+                spark.stop()
     except (SettingsError, StartupError) as error:
         print(f"sde rescale: {error}", file=sys.stderr)
         return 1

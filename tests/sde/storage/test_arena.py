@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -87,3 +88,26 @@ def test_the_lock_keeps_a_second_task_out(tmp_path):
                     os._exit(7)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_an_array_whose_file_was_replaced_is_not_grown(tmp_path):
+    folder = tmp_path / "shard-0"
+    arena = Arena(folder)
+    arena.begin()
+    filled(arena)
+    shutil.rmtree(folder)
+    with pytest.raises(ArenaError, match="changed by somebody else during a batch"):
+        arena.array("numbers", np.int64, (), 100)
+    assert not Arena(folder).holds("token")
+
+
+def test_an_arena_that_was_deleted_during_a_batch_gets_no_token(tmp_path):
+    """Also if an array was met for the first time after that, when it had to be empty."""
+    folder = tmp_path / "shard-0"
+    arena = Arena(folder)
+    arena.begin()
+    shutil.rmtree(folder)
+    filled(arena)
+    with pytest.raises(ArenaError, match="arena_dir"):
+        arena.finish("token")
+    assert not Arena(folder).holds("token")
