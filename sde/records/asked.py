@@ -7,7 +7,7 @@ from msgspec import Struct
 from sde.plugins.version import Made
 from sde.records.position import Position
 from sde.records.sites import Role
-from sde.records.versions import VersionInfo
+from sde.records.versions import Place, VersionInfo
 from sde.records.watching import Standing
 from sde.wire import Fault, Request
 from sde.wire.forms import InforeMessage
@@ -24,6 +24,7 @@ class Attached(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parts: str = ""  # its states that belong to this shard, in base64
     highest: int = 0  # number of any version of the synopsis, also of another engine
     versions: list[VersionInfo] = []  # that `snapshots` asks for
+    place: Place | None = None  # of a request about versions
     standing: Standing | None = None  # of a watch over several sites
     sizes: list[tuple[str, Made]] = []  # by kind
     fault: Fault | None = None

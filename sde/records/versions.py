@@ -7,7 +7,25 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from sde.records.position import Position
 from sde.wire import Definition
+
+
+class Place(Struct, frozen=True):
+    """A request among those of one engine. The engine is "" if it has no name."""
+
+    engine: str
+    position: Position
+
+    def is_before(self, other: Place | None) -> bool:
+        """Whether the other is not yet carried out when this one is; False for other engines.
+
+        After a crash a batch runs again, and finds files that its own requests left.
+        """
+        if other is None or not self.engine or self.engine != other.engine:
+            return False
+        mine, others = self.position, other.position
+        return (mine.topic, mine.partition) == (others.topic, others.partition) and mine <= others
 
 
 class VersionInfo(Struct, frozen=True, kw_only=True):
@@ -24,10 +42,11 @@ class VersionInfo(Struct, frozen=True, kw_only=True):
     since: int  # when the synopsis began
     of: int  # shards that kept a part
     bytes: int = 0
+    taken_by: Place | None = None  # versions of earlier times do not say
 
     def listed(self) -> dict[str, Any]:
         """What `snapshots` replies."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
-        del fields["definition"]
+        del fields["definition"], fields["taken_by"]
         shards = fields.pop("of")
         return {**fields, "shards": shards}

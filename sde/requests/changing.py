@@ -55,6 +55,7 @@ class Changes:
 
     def __init__(self, shard: Shard, versions: Versions | None) -> None:
         self._shard, self._versions = shard, versions
+        self._taken: list[VersionInfo] = []  # in this batch
 
     def carry_out(self, request: Change, asked: Asked) -> tuple[Outcome, Asked]:
         """The outcome, and what the log must keep; a repeated id changes nothing."""
@@ -67,6 +68,7 @@ class Changes:
         sizes = registry.shelf.sizes_told
         outcome: Outcome
         try:
+            asked = self._with_taken(request, asked)
             if asked.attached.fault is not None:
                 raise Refusal.of(asked.attached.fault)
             plugging.learn_sizes(registry, asked)
@@ -158,11 +160,21 @@ class Changes:
                 definition=definition,
                 since=instance.since,
                 of=shard.of,
+                taken_by=asked.attached.place,
             )
             self._versions.save(taken, shard.number, shard.kept(instance))
+            self._taken.append(taken)
         named = int(version) if version.isdecimal() and len(version) < 16 else 0
         shard.registry.keep_version(request.uid, max(number, named))
         return replace(_done(request.uid, instance), value=version)
+
+    def _with_taken(self, request: Change, asked: Asked) -> Asked:
+        """A restore is about what was taken just before it, which ingest could not find."""
+        if isinstance(request, Restore):
+            for taken in self._taken:
+                if taken.uid == request.uid and request.version in (None, taken.version):
+                    asked = replace(asked, attached=Attached(version=taken))
+        return asked
 
     def _restore(self, request: Restore, asked: Asked) -> tuple[Done, Asked]:
         """All shards read all parts before any changes: what is wrong with one changes nothing."""
@@ -170,11 +182,15 @@ class Changes:
         found = asked.attached.version
         assert found is not None
         uid = request.as_uid or request.uid
+        only_own = True  # parts of this shard
         if asked.attached.parts:  # replayed: what was read then counts, not what lies there now
             parts: Iterable[bytes] = unpack(base64.b64decode(asked.attached.parts))
+        elif found in self._taken:  # other shards may not have written their parts yet
+            assert self._versions is not None
+            parts = [self._versions.part(found, shard.number)]
         else:
             assert self._versions is not None
-            parts = self._versions.parts(found)
+            parts, only_own = self._versions.parts(found), False
         kinds = shard.registry.shelf
         template = kinds[kinds.resolve(found.definition.kind)](**found.definition.params)
         kept = [
@@ -185,8 +201,8 @@ class Changes:
         # The one that runs, if it is defined alike, or a new one.
         instance = shard.create(uid, found.definition, found.since)
         shard.empty(instance)
-        mine = [(one, synopsis) for one, synopsis in kept if self._is_mine(instance, one)]
-        self._put(instance, mine)
+        mine = [each for each in kept if only_own or self._is_mine(instance, each[0])]
+        self._put(instance, mine, only_own)
         logged = base64.b64encode(pack([pack_part(one for one, _ in mine)])).decode()
         done = replace(_done(uid, instance), value=found.version)
         return done, replace(asked, attached=replace(asked.attached, parts=logged))
@@ -197,9 +213,11 @@ class Changes:
             return self._shard.number == 0
         return self._shard.owns(instance.definition, stream)
 
-    def _put(self, instance: Instance, kept: list[tuple[Kept, Synopsis]]) -> None:
+    def _put(
+        self, instance: Instance, kept: list[tuple[Kept, Synopsis]], only_own: bool = False
+    ) -> None:
         try:
-            self._shard.put(instance, kept)
+            self._shard.put(instance, kept, only_own)
         except MergeError as error:
             raise Refusal(Code.NOT_MERGEABLE, f"{error}: expected mode replace", "mode") from None
 

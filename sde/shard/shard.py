@@ -159,13 +159,18 @@ class Shard:
     def owns(self, definition: Definition, stream: str) -> bool:
         return shard_of(definition.dataset, stream, self.of) == self.number
 
-    def put(self, instance: Instance, kept: Iterable[tuple[Kept, Synopsis]]) -> None:
-        """Add synopses that were kept elsewhere; what belongs to other shards is left out."""
+    def put(
+        self, instance: Instance, kept: Iterable[tuple[Kept, Synopsis]], only_own: bool = False
+    ) -> None:
+        """Add synopses that were kept elsewhere; what belongs to other shards is left out.
+
+        `only_own`: this shard kept them, so they are all its own.
+        """
         definition, layer = instance.definition, self._layers[instance.layer]
         for one, synopsis in kept:
             stream = definition.stream or one.stream
             if stream is None:
-                if self.number == 0:
+                if only_own or self.number == 0:
                     layer.put(WHOLE_STREAM, one, synopsis)
             elif self.owns(definition, stream):
                 layer.put(stream_hash(stream), one, synopsis)

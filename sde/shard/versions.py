@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sde.banks.layer import Kept
-from sde.records.versions import VersionInfo
+from sde.records.versions import Place, VersionInfo
 from sde.wire import Code, Refusal
 from sde.wire.framing import FramingError, pack, unpack
 
@@ -56,8 +56,11 @@ class Versions:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def versions(self, uid: str | None = None) -> list[VersionInfo]:
-        """All complete versions of a synopsis, or of all, oldest first."""
+    def versions(self, uid: str | None = None, place: Place | None = None) -> list[VersionInfo]:
+        """All complete versions of a synopsis, or of all, oldest first.
+
+        With the place of a request, only those that were there when it was first carried out.
+        """
         base = self._root if uid is None else f"{self._root}{_shelf(uid)}"
         found = self._files.get_file_info(
             fs.FileSelector(base, allow_not_found=True, recursive=True)
@@ -70,6 +73,8 @@ class Versions:
             version = self._described(path)
             if version is None or version.of > len(sizes):
                 continue
+            if place is not None and place.is_before(version.taken_by):
+                continue
             folder = path.removesuffix(f"/{_ABOUT}")
             parts = [f"{folder}/{part}" for part in _parts(version.of)]
             if all(part in sizes for part in parts):
@@ -77,9 +82,9 @@ class Versions:
                 complete.append(msgspec.structs.replace(version, bytes=size))
         return sorted(complete, key=lambda version: (version.at, version.number))
 
-    def find(self, uid: str, version: str | None) -> VersionInfo:
+    def find(self, uid: str, version: str | None, place: Place | None = None) -> VersionInfo:
         """A version, the newest if none is named; Refusal if there is none."""
-        found = [v for v in self.versions(uid) if version in (None, v.version)]
+        found = [v for v in self.versions(uid, place) if version in (None, v.version)]
         if found:
             return found[-1]
         named = "any version" if version is None else f"version={version!r}"
@@ -91,9 +96,14 @@ class Versions:
 
     def parts(self, version: VersionInfo) -> Iterator[bytes]:
         """What the shards kept of a version; `read_part` tells what each holds."""
-        for part in _parts(version.of):
-            with self._files.open_input_stream(f"{self._folder_of(version)}/{part}") as file:
-                yield file.read()
+        for shard in range(version.of):
+            yield self.part(version, shard)
+
+    def part(self, version: VersionInfo, shard: int) -> bytes:
+        """What one shard kept."""
+        path = f"{self._folder_of(version)}/{_parts(version.of)[shard]}"
+        with self._files.open_input_stream(path) as file:
+            return bytes(file.read())
 
     def _described(self, path: str) -> VersionInfo | None:
         """What a version's file says; None if it is damaged or of another format.

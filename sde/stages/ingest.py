@@ -8,6 +8,7 @@ messages of the union topic ────> on_loop ─────> what the engi
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from sde.records.asked import AnyAsked, Asked, AskedInfore, Attached, Unreadable
 from sde.records.loop import Admit, Due, Loop, decode_loop, decode_unsealed
 from sde.records.position import Position
 from sde.records.seal import Forged, LoopSeal, NotOurs, is_sealed
+from sde.records.versions import Place
 from sde.shard.versions import Versions
 from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
@@ -62,6 +64,7 @@ class Ingest:
         self.shards = shards
         self._limits, self._versions, self._seal = limits, versions, seal
         self._peers = peers or Peers()
+        self._engine = _identity(seal.checkpoint)
 
     def on_data(self, messages: Messages, wanted: NeedsByDataset | None = None) -> Decoded:
         """`wanted` is what has to be kept of the tuples, as far as that is known."""
@@ -141,7 +144,7 @@ class Ingest:
             if len(payload) > _LARGEST_REQUEST and message.get("op") != _IMPORT:
                 raise Refusal(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
             if is_infore(message):
-                attached = self._attached(_translated(message, position))
+                attached = self._attached(_translated(message, position), position)
                 return AskedInfore(position=position, time=time, message=message, attached=attached)
             request = decode_request(message, str(position))
             asked = Asked(position=position, time=time, request=request)
@@ -151,7 +154,7 @@ class Ingest:
             named = given if isinstance(given, str) else ""
             return Unreadable(position=position, time=time, fault=refusal.fault, id=named)
         if isinstance(request, Restore | Snapshot | Snapshots):
-            return structs.replace(asked, attached=self._attached(request))
+            return structs.replace(asked, attached=self._attached(request, position))
         return asked
 
     def _object(self, payload: bytes) -> dict[str, Any]:
@@ -169,21 +172,24 @@ class Ingest:
             raise Refusal(Code.BAD_JSON, f"a request is nested at most {_DEEPEST} levels deep")
         return message
 
-    def _attached(self, request: Request | None) -> Attached:
+    def _attached(self, request: Request | None, position: Position) -> Attached:
         """Looked up here, in one place, because all shards must see it alike: the versions."""
         if not isinstance(request, Restore | Snapshot | Snapshots):
             return Attached()
+        place = Place(self._engine, position)
         try:
             if self._versions is None:
                 raise Refusal(Code.BAD_REQUEST, "this engine has no folder for snapshots")
             match request:
                 case Restore():
-                    return Attached(version=self._versions.find(request.uid, request.version))
+                    found = self._versions.find(request.uid, request.version, place)
+                    return Attached(version=found)
                 case Snapshot():
-                    versions = self._versions.versions(request.uid)
-                    return Attached(highest=max((v.number for v in versions), default=0))
+                    versions = self._versions.versions(request.uid, place)
+                    highest = max((v.number for v in versions), default=0)
+                    return Attached(highest=highest, place=place)
                 case Snapshots():
-                    return Attached(versions=self._versions.versions(request.uid))
+                    return Attached(versions=self._versions.versions(request.uid, place))
         except Refusal as refusal:
             return Attached(fault=refusal.fault)
         except OSError as error:
@@ -195,6 +201,12 @@ def _told(message: Loop, position: Position, time: int, batch: int | None) -> li
     if isinstance(message, Due | Admit):  # for the threads beside the query
         return []
     return [Told(position=position, time=time, message=message, batch=batch)]
+
+
+def _identity(checkpoint: str) -> str:
+    """A name for files that others read: it does not tell the checkpoint's."""
+    named = checkpoint not in ("", "-")
+    return hashlib.sha256(checkpoint.encode()).hexdigest()[:32] if named else ""
 
 
 def _each(messages: Messages) -> list[tuple[bytes, Position, int]]:
