@@ -25,15 +25,14 @@ from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
-from service.engine.private_folders import make_private
 from service.engine.own_folders import lock_folders
+from service.engine.private_folders import make_private
 from service.engine.progress import ProgressLog
 from service.engine.query import start_query
 from service.engine.rescale import RescaleError, RescaleNote, repartition
-from service.engine.topics import topic_specs
+from service.engine.topics import prepare_topics
 from service.engine.warm_up import warm_up
 from service.java import find_java
-from service.kafka.topics import ensure_topics
 from service.settings import Settings
 from service.spark.session import start_spark, start_workers
 from service.startup_errors import StartupError
@@ -89,7 +88,7 @@ class Engine:
             if broker is not None:
                 broker.result()
             settings = self.settings
-            ensure_topics(settings.kafka_config, topic_specs(settings))
+            prepare_topics(settings, self._report)
             make_secret(settings)
             self._query = start_query(self._spark, settings, self._stop_file)
             self._report("warming up")

@@ -1,28 +1,54 @@
-"""The topics of an engine, as they are created when they are missing."""
+"""The topics of an engine: created when they are missing, checked when they are there."""
 
 from __future__ import annotations
 
-from service.kafka.topics import TopicSpec
+from collections.abc import Callable
+
+from service.kafka.topics import (
+    TIMESTAMP_TYPE,
+    TopicSpec,
+    ensure_topics,
+    topics_with_producers_times,
+)
 from service.settings import Settings
 
-_LARGEST_MESSAGE = str(16 << 20)
+_LARGEST_MESSAGE = 16 << 20
 _UNION_RETENTION = 86_400_000  # ms: it is read at once, but an engine, or a peer, may be down
 
 
+def prepare_topics(settings: Settings, report: Callable[[str], None]) -> None:
+    """Called when an engine starts. `report` gets a line about what the user should know."""
+    ensure_topics(settings.kafka_config, topic_specs(settings))
+    names = [*settings.topics.data, settings.topics.requests]
+    by_producers = topics_with_producers_times(settings.kafka_config, names)
+    if by_producers:
+        report(
+            f"the times of messages in {', '.join(by_producers)} are those of their producers: a "
+            f"producer whose clock is wrong moves windows; set {TIMESTAMP_TYPE}=LogAppendTime"
+        )
+
+
 def topic_specs(settings: Settings) -> list[TopicSpec]:
-    """Only data topics may have several partitions: the others each have one order for all."""
+    """Only data topics may have several partitions: most others have one order for all.
+
+    Messages that are read get their time from the broker: arrival is what one clock says.
+    """
     topics = settings.topics
-    large = {"max.message.bytes": _LARGEST_MESSAGE}
-    waits = {**large, "retention.ms": str(_UNION_RETENTION)}
-    own_time = {"message.timestamp.type": "LogAppendTime"}  # what others say of it does not count
+    large = {"max.message.bytes": str(_LARGEST_MESSAGE)}
+    timed = {**large, TIMESTAMP_TYPE: "LogAppendTime"}
+    brief = {**timed, "retention.ms": str(_UNION_RETENTION)}
+
+    def own(name: str) -> TopicSpec:
+        return TopicSpec(name, 1, brief, one_order=True, needed_bytes=_LARGEST_MESSAGE)
+
     return [
-        *(TopicSpec(name, topics.data_partitions, large) for name in topics.data),
-        TopicSpec(topics.requests, 1, large),
-        TopicSpec(topics.union, 1, waits),
-        TopicSpec(topics.peers, 1, {**waits, **own_time}),
-        TopicSpec(topics.outbound, 1, waits),
+        *(TopicSpec(name, topics.data_partitions, timed) for name in topics.data),
+        TopicSpec(topics.requests, 1, timed, one_order=True),
+        own(topics.union),
+        own(topics.peers),
+        own(topics.outbound),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),
         *(TopicSpec(name, 1, large) for name in [topics.logging] if name),
-        TopicSpec(topics.commits, 1, {"cleanup.policy": "compact"}),
+        TopicSpec(topics.commits, 1, {"cleanup.policy": "compact"}, one_order=True),
     ]

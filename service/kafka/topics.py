@@ -1,4 +1,4 @@
-"""Makes sure that the topics the engine needs are there. Existing ones are left as they are."""
+"""Makes sure that the topics the engine needs are there and fit. None is changed."""
 
 from __future__ import annotations
 
@@ -8,25 +8,34 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from service.startup_errors import TopicError
 
 _SECONDS_FOR_AN_ANSWER = 30.0
 _BROKERS_DEFAULT = -1
+TIMESTAMP_TYPE = "message.timestamp.type"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic to create if it is missing; its replication is the broker's default."""
+    """A topic to create if it is missing; its replication is the broker's default.
+
+    One that exists may be otherwise, except: with `one_order` it must have a single partition, and
+    it must take messages of `needed_bytes`.
+    """
 
     name: str
     partitions: int = 1
     config: Mapping[str, str] = field(default_factory=dict)
+    one_order: bool = False
+    needed_bytes: int = 0
 
 
 def ensure_topics(client_config: Mapping[str, Any], topics: Sequence[TopicSpec]) -> None:
     """Creates the missing `topics` and returns when all of them can be written.
+
+    TopicError if one exists in a form that would lose messages or their order.
 
     `client_config` goes to librdkafka as it is: `bootstrap.servers` and any security setting.
     """
@@ -38,6 +47,7 @@ def ensure_topics(client_config: Mapping[str, Any], topics: Sequence[TopicSpec])
         if missing:
             _create(admin, missing)
             _wait_for({topic.name for topic in missing}, admin)
+        _check(topics, admin)
     except KafkaException as error:
         raise TopicError(f"bootstrap.servers={servers!r}: {_reason(error)}") from error
 
@@ -70,6 +80,50 @@ def _create(admin: AdminClient, topics: Sequence[TopicSpec]) -> None:
             # Another process may be starting at the same moment; its topic is as good as ours.
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise TopicError(f"{topic}: {_reason(error)}") from error
+
+
+def _check(topics: Sequence[TopicSpec], admin: AdminClient) -> None:
+    """Whether topics that were there before fit."""
+    found = admin.list_topics(timeout=_SECONDS_FOR_AN_ANSWER).topics
+    for topic in topics:
+        count = len(found[topic.name].partitions) if topic.name in found else 1
+        if topic.one_order and count != 1:
+            raise TopicError(
+                f"topic {topic.name!r} has {count} partitions, expected one: all its messages need "
+                "one order. Name another topic in the settings, which is created if it is missing, "
+                "or delete this one if nothing in it is needed."
+            )
+    needed = {topic.name: topic.needed_bytes for topic in topics if topic.needed_bytes}
+    for name, config in _configs(list(needed), admin).items():
+        largest = int(config.get("max.message.bytes", needed[name]))
+        if largest < needed[name]:
+            raise TopicError(
+                f"topic {name!r} takes messages of {largest} bytes, expected {needed[name]}: set "
+                f"its max.message.bytes to {needed[name]}"
+            )
+
+
+def topics_with_producers_times(
+    client_config: Mapping[str, Any], topics: Sequence[str]
+) -> list[str]:
+    """Those whose messages have the time of the producer's clock, not of the broker's."""
+    configs = _configs(topics, AdminClient(dict(client_config)))
+    return [n for n in topics if configs.get(n, {}).get(TIMESTAMP_TYPE) == "CreateTime"]
+
+
+def _configs(topics: Sequence[str], admin: AdminClient) -> dict[str, dict[str, str]]:
+    """The settings of topics, as far as this client may see them."""
+    if not topics:
+        return {}
+    resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in topics]
+    found: dict[str, dict[str, str]] = {}
+    for resource, future in admin.describe_configs(resources).items():
+        try:
+            entries = future.result(_SECONDS_FOR_AN_ANSWER)
+        except KafkaException:
+            continue  # without the right to see them nothing can be said about them
+        found[resource.name] = {name: entry.value for name, entry in entries.items()}
+    return found
 
 
 def _wait_for(names: set[str], admin: AdminClient) -> None:
