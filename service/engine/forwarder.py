@@ -8,6 +8,7 @@ delivery, so that a crash may deliver again, never lose; sites recognise what th
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -98,7 +99,9 @@ class PeerForwarder(TopicFollower):
         self._producer = None  # used again only if nothing is left in it
         try:
             for frame in frames:
-                producer.produce(self._peer.topic, frame, on_delivery=delivered)
+                while not _is_taken(producer, self._peer.topic, frame, delivered):
+                    if self.stopping.is_set():
+                        return False
             while producer.flush(_POLL_SECONDS):
                 if self.stopping.is_set():
                     return False
@@ -109,3 +112,18 @@ class PeerForwarder(TopicFollower):
         finally:
             if self._producer is None:
                 producer.purge()
+
+
+def _is_taken(
+    producer: Producer,
+    topic: str,
+    frame: bytes,
+    delivered: Callable[[KafkaError | None, Message], None],
+) -> bool:
+    """Whether the producer has taken the frame; False when its buffer is full, for a while."""
+    try:
+        producer.produce(topic, frame, on_delivery=delivered)
+    except BufferError:
+        producer.flush(_POLL_SECONDS)
+        return False
+    return True

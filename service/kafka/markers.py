@@ -6,19 +6,30 @@ or not at all.
 
 from __future__ import annotations
 
-import json
+import logging
+from typing import Annotated
+
+import msgspec
 
 from service.kafka.config import KafkaSettings
 from service.kafka.logs import LogEnds
 from service.kafka.topics import TopicSpec, ensure_topics
 
+_log = logging.getLogger(__name__)
 _FIRST_LOOK = 1000
 _TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
 NOTHING_WRITTEN = -1
 
 
+class Marker(msgspec.Struct, frozen=True):
+    """The replies of a batch are written."""
+
+    query: str
+    batch: Annotated[int, msgspec.Meta(ge=0)]
+
+
 def marker(query: str, batch: int) -> bytes:
-    return json.dumps({"query": query, "batch": batch}).encode()
+    return msgspec.json.encode(Marker(query, batch))
 
 
 def ensure_topic(settings: KafkaSettings, topic: str, patience: float) -> None:
@@ -51,10 +62,22 @@ def _largest(
 ) -> int:
     from service.kafka.fetch import fetch
 
-    found = NOTHING_WRITTEN
+    found, foreign = NOTHING_WRITTEN, 0
     for messages in fetch(settings, topic, 0, start, end, patience=patience):
         for i in range(len(messages)):
-            written = json.loads(messages.payload(i))
-            if written["query"] == query:
-                found = max(found, written["batch"])
+            written = _read(messages.payload(i))
+            if written is None:
+                foreign += 1
+            elif written.query == query:
+                found = max(found, written.batch)
+    if foreign:
+        _log.warning("topic %s: %d messages that are no markers are passed over", topic, foreign)
     return found
+
+
+def _read(payload: bytes) -> Marker | None:
+    """None for what somebody else wrote to the topic."""
+    try:
+        return msgspec.json.decode(payload, type=Marker)
+    except (msgspec.DecodeError, RecursionError):
+        return None

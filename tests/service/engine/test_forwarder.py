@@ -84,3 +84,18 @@ def test_a_forwarder_that_starts_again_goes_on_where_it_was(settings):
     forward(settings, moved_on)
     write(settings, ("b", second))
     assert forward(settings, lambda: found(settings, topic, 2)) == [first, second]
+
+
+def test_frames_wait_while_the_buffer_of_the_producer_is_full(settings):
+    """One frame fills it: the others of the same poll are neither lost nor the thread's end."""
+    frames = [frame(Contribution, f"c{i}") for i in range(5)]
+    write(settings, *(("b", each) for each in frames))
+    forwarder = Forwarder(settings, f"{settings.topics.outbound}-full")
+    for peer in forwarder._peers:
+        peer._producer_config = {**peer._producer_config, "queue.buffering.max.messages": 1}
+    forwarder.start()
+    try:
+        assert found(settings, settings.peers["b"].topic, len(frames)) == frames
+        assert [peer.defects for peer in forwarder._peers] == [0, 0]
+    finally:
+        forwarder.stop()

@@ -140,6 +140,19 @@ def test_the_last_marker_is_found_behind_many_of_other_queries(options, settings
 
 
 @pytest.mark.integration
+def test_what_somebody_else_wrote_among_the_markers_is_passed_over(
+    options, settings, make_topic, produce, caplog
+):
+    assert writer_of(options).write(5, [Row(make_topic(), "k", b"x")], KafkaSink.too_large)
+    name = json.dumps(options.query).encode()
+    foreign = [b"no JSON", b"[1]", b"7", b'{"query": %s}' % name, b'{"batch": 9}', b"[" * 5000]
+    wrong = [b'{"query": %s, "batch": %s}' % (name, v) for v in (b'"9"', b"-1", b"true", b"null")]
+    produce(options.markers, [*foreign, *wrong, None])
+    assert last_batch(settings, options.markers, options.query, 30) == 5
+    assert "11 messages that are no markers" in caplog.text
+
+
+@pytest.mark.integration
 def test_rows_too_large_for_the_broker_are_replaced_and_the_others_are_kept(
     options, make_topic, committed
 ):
