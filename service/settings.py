@@ -92,6 +92,10 @@ class Settings:
         default="stop",
         metadata={"help": "offsets lost to retention: stop, or continue with a counted loss"},
     )
+    on_restored: OnLost = field(
+        default="stop",
+        metadata={"help": "a checkpoint set back by a back-up: stop, or continue and reply again"},
+    )
     compact_factor: float = field(
         default=1.0, metadata={"help": "log size, as a multiple of the snapshot, that compacts"}
     )
@@ -109,6 +113,7 @@ class Settings:
             raise SettingsError(f"shards={self.shards}, cores={self.cores}: expected at least 1")
         try:
             checked_on_lost(self.on_lost)
+            checked_on_lost(self.on_restored, "on_restored")
         except ValueError as error:
             raise SettingsError(str(error)) from None
         if self.site in self.peers:

@@ -30,6 +30,7 @@ from service.engine.private_folders import make_private
 from service.engine.progress import ProgressLog
 from service.engine.query import start_query
 from service.engine.rescale import RescaleError, RescaleNote, repartition
+from service.engine.restored import check_restored
 from service.engine.topics import prepare_topics
 from service.engine.warm_up import warm_up
 from service.java import find_java
@@ -89,6 +90,7 @@ class Engine:
                 broker.result()
             settings = self.settings
             prepare_topics(settings, self._report)
+            check_restored(settings, self._report)
             make_secret(settings)
             self._query = start_query(self._spark, settings, self._stop_file)
             self._report("warming up")

@@ -10,11 +10,11 @@ from service.kafka.errors import OffsetsLost
 OnLost = Literal["stop", "continue"]
 
 
-def checked_on_lost(value: str) -> OnLost:
+def checked_on_lost(value: str, name: str = "on_lost") -> OnLost:
     for allowed in get_args(OnLost):
         if value == allowed:
             return value  # type: ignore[return-value]
-    raise ValueError(f"on_lost={value!r}: expected 'stop' or 'continue'")
+    raise ValueError(f"{name}={value!r}: expected 'stop' or 'continue'")
 
 
 @dataclass(frozen=True)
