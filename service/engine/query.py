@@ -42,6 +42,7 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         kafka=settings.kafka_config,
         topics=[topics.requests, topics.union, topics.peers],
         on_lost=settings.on_lost,
+        may_lose=(topics.union, topics.peers),  # see docs/design/time.md
         stop_file=str(stop_file),
     )
     sink = SinkOptions(

@@ -13,7 +13,10 @@ from service.kafka.topics import (
 from service.settings import Settings
 
 _LARGEST_MESSAGE = 16 << 20
-_UNION_RETENTION = 86_400_000  # ms: it is read at once, but an engine, or a peer, may be down
+_OUTBOUND_RETENTION = 86_400_000  # ms: for peers that are down
+# What the engine tells itself must wait for as long as it is down, so time deletes nothing. While
+# it runs it reads at once, and what is older may go.
+_UNION_BYTES, _UNION_SEGMENT_BYTES = 512 << 20, 64 << 20
 
 
 def prepare_topics(settings: Settings, report: Callable[[str], None]) -> None:
@@ -36,17 +39,23 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     topics = settings.topics
     large = {"max.message.bytes": str(_LARGEST_MESSAGE)}
     timed = {**large, TIMESTAMP_TYPE: "LogAppendTime"}
-    brief = {**timed, "retention.ms": str(_UNION_RETENTION)}
+    union = {
+        **timed,
+        "retention.ms": "-1",
+        "retention.bytes": str(_UNION_BYTES),
+        "segment.bytes": str(_UNION_SEGMENT_BYTES),
+    }
+    outbound = {**timed, "retention.ms": str(_OUTBOUND_RETENTION)}
 
-    def own(name: str) -> TopicSpec:
-        return TopicSpec(name, 1, brief, one_order=True, needed_bytes=_LARGEST_MESSAGE)
+    def own(name: str, config: dict[str, str]) -> TopicSpec:
+        return TopicSpec(name, 1, config, one_order=True, needed_bytes=_LARGEST_MESSAGE)
 
     return [
         *(TopicSpec(name, topics.data_partitions, timed) for name in topics.data),
         TopicSpec(topics.requests, 1, timed, one_order=True),
-        own(topics.union),
-        own(topics.peers),
-        own(topics.outbound),
+        own(topics.union, union),
+        own(topics.peers, outbound),
+        own(topics.outbound, outbound),
         TopicSpec(topics.output, 1, large),
         TopicSpec(topics.dead_letters, 1, large),
         *(TopicSpec(name, 1, large) for name in [topics.logging] if name),

@@ -51,6 +51,7 @@ class ReaderOptions:
     kafka: Config  # librdkafka settings
     topics: list[str]
     on_lost: OnLost = "stop"
+    may_lose: tuple[str, ...] = ()  # topics whose deleted messages never stop the query
     stop_file: str = ""  # while this file exists no new batch is admitted
     target_seconds: float | None = None  # how long a batch should take; None: no limit on batches
     smallest_bytes: int = 32 << 20  # of a batch that has more waiting: a tenth of a second's work
@@ -146,9 +147,8 @@ class KafkaReader(DataSourceStreamReader):
         earliest = self._logs.starts(wanted)
         ranges: list[InputPartition] = []
         for (topic, partition), (first, stop) in wanted.items():
-            lost = lost_part(
-                topic, partition, first, stop, earliest[topic, partition], self._options.on_lost
-            )
+            on_lost = self._on_lost(topic)
+            lost = lost_part(topic, partition, first, stop, earliest[topic, partition], on_lost)
             ranges.append(KafkaRange(topic, partition, lost.resumed if lost else first, stop, lost))
         return ranges
 
@@ -176,9 +176,11 @@ class KafkaReader(DataSourceStreamReader):
                     yield from self.blocks(messages)
                 return
             except OffsetsLost as error:  # since the batch was planned
-                lost = lost_part(
-                    topic, number, error.wanted, end, error.earliest, self._options.on_lost
-                )
+                on_lost = self._on_lost(topic)
+                lost = lost_part(topic, number, error.wanted, end, error.earliest, on_lost)
+
+    def _on_lost(self, topic: str) -> OnLost:
+        return "continue" if topic in self._options.may_lose else self._options.on_lost
 
     def _learn_pace(self) -> None:
         """Record how long the last batch took: Spark calls `latestOffset` when a batch is over."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.engine.query import checkpoint_name
+from service.engine.checkpoint_name import checkpoint_name
 from service.engine.restored import check_restored
 from service.kafka.sink import KafkaSink
 from service.kafka.topics import TopicSpec, ensure_topics

@@ -159,6 +159,16 @@ def test_lost_offsets_are_reported_where_they_would_have_come_when_going_on(
     assert read(reader, {topic: {"0": 1}}, {topic: {"0": 5}}) == [b"lost 4"]
 
 
+def test_lost_offsets_of_a_topic_that_may_lose_them_do_not_stop_the_query(
+    make_reader, make_topic, produce, delete_before
+):
+    topic = make_topic()
+    produce(topic, [b"%d" % i for i in range(4)])
+    delete_before(topic, 0, 3)
+    reader = make_reader(topic, may_lose=[topic])
+    assert read(reader, {topic: {"0": 1}}, {topic: {"0": 4}}) == [b"lost 2", b"3"]
+
+
 def test_a_log_shorter_than_what_was_read_stops_or_is_read_anew(make_reader, make_topic, produce):
     topic = make_topic()
     produce(topic, [b"a", b"b"])
