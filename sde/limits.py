@@ -26,3 +26,4 @@ class StateLimits:
     plugin_seconds: int = _limit(10, "one call of a plug-in")
     plugin_bytes: int = _limit(1024 * _MIB, "memory of a plug-in's process")
     remembered_requests: int = _limit(10_000, "ids whose outcome is given again if they repeat")
+    remembered_states: int = _limit(200_000, "ids of imports and restores, known for 24 hours")

@@ -23,6 +23,7 @@ from sde.records.result import Outcome
 from sde.records.upgrade import outcome_of, watching_of
 from sde.records.watching import Watching
 from sde.registry.definitions import Pattern, Patterns, for_stream, record_of, signature_of
+from sde.registry.repeats import Repeats
 from sde.registry.watches import Watches
 from sde.registry.watermarks import Watermarks
 from sde.storage.facts import Fact, Factual
@@ -82,6 +83,7 @@ class Registry(Factual):
         self._of_uid: dict[str, int] = {}
         self._sharers: dict[str, int] = defaultdict(int)  # how many instances share a layer
         self._outcomes: OrderedDict[str, str] = OrderedDict()  # JSON, by request
+        self._repeats = Repeats()
         self._clock_users: dict[tuple[str, str], int] = defaultdict(int)  # windows, by clock
         self._versions: dict[str, int] = {}  # snapshots taken, by uid
         self._old_versions: OrderedDict[str, int] = OrderedDict()  # of uids that were deleted
@@ -108,6 +110,8 @@ class Registry(Factual):
             yield ["attach", uid, number, self.expiries.get(uid)]
         for request_id, outcome in self._outcomes.items():
             yield ["outcome", request_id, outcome]
+        for request_id, time in self._repeats:
+            yield ["once", request_id, time]
         for uid, version in (*self._old_versions.items(), *self._versions.items()):
             yield ["version", uid, version]
         yield ["tick", self.time]
@@ -126,6 +130,7 @@ class Registry(Factual):
             "attach": self._on_attach,
             "detach": self._on_detach,
             "outcome": self._on_outcome,
+            "once": self._on_once,
             "version": self._on_version,
             "tick": self._on_tick,
             "watermark": self._on_watermark,
@@ -220,6 +225,9 @@ class Registry(Factual):
         while len(self._outcomes) > self._limits.remembered_requests:
             self._outcomes.popitem(last=False)
 
+    def _on_once(self, request_id: str, time: int) -> None:
+        self._repeats.add(request_id, time)
+
     def _on_version(self, uid: str, version: int) -> None:
         if uid in self._of_uid:
             self._versions[uid] = version
@@ -234,6 +242,7 @@ class Registry(Factual):
 
     def _on_tick(self, time: int, caught_up: bool = False) -> None:
         self.time = max(self.time, time)  # a clock that was set back does not count
+        self._repeats.forget(self.time)
         self.watches.on_tick(self.time)
         if caught_up:
             self.watermarks.on_tick(self.time)
@@ -360,6 +369,28 @@ class Registry(Factual):
 
     def remember(self, request_id: str, outcome: Outcome) -> None:
         self._change("outcome", request_id, encode(outcome).decode())
+
+    def check_once(self) -> None:
+        """Refusal if there is no room to remember another import or restore."""
+        most = self._limits.remembered_states
+        if len(self._repeats) >= most and self._repeats.count(self.time) >= most:
+            raise Refusal(
+                Code.LIMIT_EXCEEDED,
+                f"there were {most} imports and restores within 24 hours: whether another one is a "
+                "repeat could not be told; wait, or raise remembered_states",
+            )
+
+    def remember_once(self, request_id: str, time: int) -> None:
+        """A request that must not be carried out again; `time` is its own."""
+        self._change("once", request_id, max(time, self.time))
+
+    def next_forgotten(self) -> int | None:
+        """When a tick is needed to forget a request."""
+        return self._repeats.next_due()
+
+    def was_carried_out(self, request_id: str) -> bool:
+        """Within the last day."""
+        return self._repeats.knows(request_id, self.time)
 
     def next_version(self, uid: str) -> int:
         """The number that a snapshot without a name gets."""

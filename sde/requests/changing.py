@@ -49,6 +49,8 @@ from synopses.questions import Question
 Change = Create | Delete | Import | Restore | Snapshot | Watch | Unwatch | Plugin | Unplug
 CHANGES = (Create, Delete, Import, Restore, Snapshot, Watch, Unwatch, Plugin, Unplug)
 
+_ONCE = (Import, Restore)  # what would count twice, or undo what came since
+
 
 class Changes:
     """Carries changes out at one shard; `versions`: where they are kept, None when replaying."""
@@ -63,6 +65,8 @@ class Changes:
         known = registry.outcome(request.id)
         if known is not None:
             return known, asked
+        if registry.was_carried_out(request.id):
+            return self._carried_out_before(request), asked
         if isinstance(request, Plugin):
             return plugging.wait(registry, request, asked), asked
         sizes = registry.shelf.sizes_told
@@ -72,7 +76,11 @@ class Changes:
             if asked.attached.fault is not None:
                 raise Refusal.of(asked.attached.fault)
             plugging.learn_sizes(registry, asked)
+            if isinstance(request, _ONCE):
+                registry.check_once()
             outcome, asked = self._carry_out(request, asked)
+            if isinstance(request, _ONCE):
+                registry.remember_once(request.id, asked.time)
         except ArenaError:  # the disk, not the request: the batch must not count as done
             raise
         except Exception as error:
@@ -82,6 +90,12 @@ class Changes:
                 asked = replace(asked, attached=Attached(fault=outcome.fault))
         registry.remember(request.id, outcome)
         return outcome, plugging.with_sizes(asked, registry, sizes)
+
+    def _carried_out_before(self, request: Change) -> Done:
+        """The reply to a repeat whose outcome is no longer known in full."""
+        uid = request.as_uid or request.uid if isinstance(request, Restore) else request.named
+        instance = self._shard.registry.find(uid)
+        return Done(uid=uid) if instance is None else _done(uid, instance)
 
     def _fault_of(self, error: Exception, request: Change) -> Fault:
         if isinstance(error, OSError):

@@ -224,6 +224,7 @@ class Shard:
         waiting = [
             registry.watches.next_due(),
             registry.watermarks.next_due(registry.time),
+            registry.next_forgotten(),
             *(holder.next_due() for holder in self.beside.values()),
             *registry.expiries.values(),
         ]
