@@ -24,6 +24,7 @@ from service.broker.embedded import EmbeddedBroker
 from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
+from service.engine.log_files import LogFiles
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
 from service.engine.own_folders import lock_folders
 from service.engine.private_folders import make_private
@@ -54,6 +55,7 @@ class Engine:
         self._locks, self._parts = ExitStack(), ExitStack()
         self._query: StreamingQuery | None = None
         self._progress = ProgressLog(settings.data_dir.absolute() / "logs" / "batches.jsonl")
+        self._log_files = LogFiles(settings)
         self._stop_file = settings.data_dir.absolute() / "stop"
         self._rescale_note = RescaleNote(settings.data_dir)
         self._broker: EmbeddedBroker | None = None
@@ -128,10 +130,11 @@ class Engine:
             raise StartupError(f"the query ended: {_reason(str(query.exception()))} (see {logs})")
 
     def supervise(self) -> None:
-        """Restart a broker that ended, do a rescaling that was asked for, and `check`."""
+        """Restart a broker that ended, `check`, bound the logs, do a rescaling if one is wanted."""
         if self._broker is not None and self._broker.ensure_running():
             self._report("the embedded broker had ended; it runs again")
         self.check()
+        self._log_files.bound()
         partitions = self._rescale_note.partitions()
         if partitions is not None:
             self._rescale(partitions)
