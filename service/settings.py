@@ -64,6 +64,10 @@ class Settings:
     data_dir: Path = field(
         default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}
     )
+    broker_bytes: int = field(
+        default=0,
+        metadata={"help": "data of the embedded broker (0: half of the free disk space)"},
+    )
     arena_dir: Path | None = field(
         default=None, metadata={"help": "folder of the memory-mapped state (default: in data_dir)"}
     )
@@ -118,6 +122,8 @@ class Settings:
             raise SettingsError(str(error)) from None
         if self.site in self.peers:
             raise SettingsError(f"peers.{self.site}: expected other sites; site={self.site!r}")
+        if self.broker_bytes < 0:
+            raise SettingsError(f"broker_bytes={self.broker_bytes}: expected at least 0")
         if not self.batch_seconds > 0:
             raise SettingsError(f"batch_seconds={self.batch_seconds}: expected more than 0")
         self._check_plugins()

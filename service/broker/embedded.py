@@ -33,6 +33,8 @@ _PORTS = range(20_000, 32_000)
 _FORMATTED = Path("data", "meta.properties")
 _START_ATTEMPTS = 3
 _LOG_LINES_SHOWN = 20
+_LARGEST_SEGMENT = 1 << 30  # Kafka's default
+_SMALLEST_SEGMENT = 32 << 20  # it must hold the largest message
 _JVM_OPTIONS = (
     "-Xmx1g",
     "-XX:+ExitOnOutOfMemoryError",
@@ -46,13 +48,21 @@ _JVM_OPTIONS = (
 class EmbeddedBroker:
     """Kafka in `folder`: its data is kept from run to run, its ports are new in each run.
 
+    `partition_bytes`: when a partition has more, its oldest messages are deleted.
+
     Ends with `stop`, with the `with` block, and when this process dies in whatever way.
     """
 
     def __init__(
-        self, folder: Path, *, ready_timeout: float = 60.0, report: Report = lambda line: None
+        self,
+        folder: Path,
+        *,
+        partition_bytes: int | None = None,
+        ready_timeout: float = 60.0,
+        report: Report = lambda line: None,
     ) -> None:
         self._folder = folder.absolute()
+        self._partition_bytes = partition_bytes
         self._ready_timeout = ready_timeout
         self._report = report
         self._ports: tuple[int, int] | None = None
@@ -147,8 +157,12 @@ class EmbeddedBroker:
 
     def _write_settings(self) -> None:
         assert self._ports is not None
+        most = self._partition_bytes
         text = Template(_SETTINGS.read_text()).substitute(
-            broker_port=self._ports[0], controller_port=self._ports[1]
+            broker_port=self._ports[0],
+            controller_port=self._ports[1],
+            partition_bytes=-1 if most is None else most,
+            segment_bytes=_LARGEST_SEGMENT if most is None else segment_bytes(most),
         )
         (self._folder / "server.properties").write_text(text)
 
@@ -231,6 +245,11 @@ class EmbeddedBroker:
         with self.log_file.open("rb") as log:
             log.seek(start)
             return log.read().decode(errors="replace")
+
+
+def segment_bytes(partition_bytes: int) -> int:
+    """So that a partition has at most a quarter more than it may."""
+    return min(max(partition_bytes // 4, _SMALLEST_SEGMENT), _LARGEST_SEGMENT)
 
 
 class _Ended(Exception):

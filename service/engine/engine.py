@@ -20,6 +20,7 @@ from typing import Self
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sde.records.seal import LoopSeal
+from service.broker.disk_share import partition_bytes
 from service.broker.embedded import EmbeddedBroker
 from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
@@ -116,7 +117,10 @@ class Engine:
             self._parts.callback(beside.stop)
 
     def _start_broker(self) -> None:
-        broker = self._broker = EmbeddedBroker(self.settings.data_dir / "broker")
+        settings, folder = self.settings, self.settings.data_dir.absolute() / "broker"
+        count = len(settings.topics.data) * settings.topics.data_partitions
+        most = partition_bytes(folder, settings.broker_bytes, count)
+        broker = self._broker = EmbeddedBroker(folder, partition_bytes=most)
         broker.start()
         self.settings = replace(self.settings, bootstrap_servers=broker.bootstrap_servers)
 
