@@ -82,6 +82,11 @@ class StateRequests(abc.ABC):
         restored = self.synopsis(uid if as_uid is None else as_uid)
         return self._connection.submit(request, lambda reply: restored).result()
 
+    def remove_snapshot(self, uid: Uid, /, version: str) -> None:
+        """Remove a version that is kept; the synopsis need not run any more."""
+        request = wire.RemoveSnapshot(uid=text(uid), version=version)
+        self._connection.submit(request, lambda reply: None).result()
+
     def snapshots(self, uid: Uid | None = None) -> tuple[SnapshotInfo, ...]:
         """The versions that are kept, of one synopsis or of all, the oldest first."""
         request = wire.Snapshots(uid=None if uid is None else text(uid))

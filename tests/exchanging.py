@@ -1,5 +1,7 @@
 """Synopses of every kind at every scope, filled, put in and taken out."""
 
+import copy
+
 import numpy as np
 import pytest
 from wire_messages import create
@@ -63,6 +65,17 @@ def filled(*requests, shards=3, snapshots=None, seed=1):
         assert reply["status"] == "ok", reply
     feed(engine, rows(seed))
     return engine
+
+
+def crashed(engine):
+    """The engine as it was: its files outside the state are not undone."""
+    before = copy.deepcopy((engine.stores, engine._offsets, engine.batch, engine.union))
+
+    def back():
+        stores, offsets, batch, union = copy.deepcopy(before)
+        engine.stores, engine._offsets, engine.batch, engine.union = stores, offsets, batch, union
+
+    return back
 
 
 def feed(engine, data):

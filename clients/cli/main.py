@@ -80,6 +80,7 @@ for _command in (
     snapshots.snapshot,
     snapshots.restore,
     snapshots.snapshots,
+    snapshots.remove_snapshot,
     plugin.plugin,
     sites.sites,
     rescale.rescale,

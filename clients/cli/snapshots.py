@@ -1,4 +1,4 @@
-"""snapshot, restore, snapshots: versions of a synopsis kept outside the engine."""
+"""snapshot, restore, snapshots, remove-snapshot: versions of a synopsis kept outside the engine."""
 
 from __future__ import annotations
 
@@ -44,6 +44,22 @@ def restore(session: Session, uid: str, version: str | None, as_uid: str | None)
         print_json({"uid": restored.uid})
     else:
         click.echo(restored.uid)
+
+
+@click.command("remove-snapshot")
+@click.argument("uid")
+@click.option("--version", required=True, help="Which one.")
+@connected
+def remove_snapshot(session: Session, uid: str, version: str) -> None:
+    """Remove a version that is kept.
+
+    \b
+    sde remove-snapshot trades --version before-the-split
+    """
+    with session.client() as client, hints_for_estimate():
+        client.remove_snapshot(uid, version)
+    if session.as_json:
+        print_json({"uid": uid, "removed": version})
 
 
 @click.command()

@@ -66,6 +66,7 @@ _VALUES = {
     "snapshot": "the name of the version",
     "restore": "the name of the version",
     "snapshots": "the versions",
+    "remove_snapshot": "the name of the version",
     "plugin": "name, version, kind, state",
     "plugins": "all versions: key, state (`active`, or `quarantined` with `reason`), synopses",
     "unplug": "–",

@@ -50,3 +50,12 @@ class VersionInfo(Struct, frozen=True, kw_only=True):
         del fields["definition"], fields["taken_by"]
         shards = fields.pop("of")
         return {**fields, "shards": shards}
+
+
+class Removed(Struct, frozen=True, kw_only=True):
+    """What stands in the place of a version that was removed, until its files go."""
+
+    version: VersionInfo
+    by: Place
+    batch: int  # of that engine
+    at: int  # ms

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable
-from typing import assert_never
+from typing import assert_never, get_args
 
 from msgspec.structs import replace
 
 from sde.banks.layer import Kept
 from sde.plugins.failure import PluginFailure
-from sde.plugins.remote import Remote
 from sde.records.asked import Asked, Attached
 from sde.records.result import Done, Outcome, Refused
-from sde.records.versions import VersionInfo
 from sde.records.watching import Watching
-from sde.registry.registry import Instance
 from sde.requests import plugging
 from sde.requests.boundary import fault_of
 from sde.requests.drift import check_drift
 from sde.requests.each import check_each, question_for
-from sde.requests.questions import check_question, info_of, stream_of
+from sde.requests.questions import check_question, stream_of
+from sde.requests.states import put_states, read_state
+from sde.requests.versioning import Versioning, done_with
 from sde.shard.shard import Shard
-from sde.shard.versions import Versions, pack_part, read_part
+from sde.shard.versions import Versions
 from sde.storage.arena import ArenaError
 from sde.wire import (
     DATASET_SCOPE,
@@ -35,29 +32,42 @@ from sde.wire import (
     Import,
     Plugin,
     Refusal,
+    RemoveSnapshot,
     Restore,
     Snapshot,
     Unplug,
     Unwatch,
     Watch,
 )
-from sde.wire.framing import pack, unpack
 from sde.wire.windows import SESSION
-from synopses import MergeError, StateError, Synopsis
 from synopses.questions import Question
 
-Change = Create | Delete | Import | Restore | Snapshot | Watch | Unwatch | Plugin | Unplug
-CHANGES = (Create, Delete, Import, Restore, Snapshot, Watch, Unwatch, Plugin, Unplug)
+Change = (
+    Create
+    | Delete
+    | Import
+    | Restore
+    | Snapshot
+    | RemoveSnapshot
+    | Watch
+    | Unwatch
+    | Plugin
+    | Unplug
+)
+CHANGES = get_args(Change)
 
 _ONCE = (Import, Restore)  # what would count twice, or undo what came since
 
 
 class Changes:
-    """Carries changes out at one shard; `versions`: where they are kept, None when replaying."""
+    """Carries changes out at one shard, in one batch.
 
-    def __init__(self, shard: Shard, versions: Versions | None) -> None:
-        self._shard, self._versions = shard, versions
-        self._taken: list[VersionInfo] = []  # in this batch
+    `versions`: where they are kept, None when replaying.
+    """
+
+    def __init__(self, shard: Shard, versions: Versions | None, batch: int = 0) -> None:
+        self._shard = shard
+        self.versioning = Versioning(shard, versions, batch)
 
     def carry_out(self, request: Change, asked: Asked) -> tuple[Outcome, Asked]:
         """The outcome, and what the log must keep; a repeated id changes nothing."""
@@ -72,7 +82,7 @@ class Changes:
         sizes = registry.shelf.sizes_told
         outcome: Outcome
         try:
-            asked = self._with_taken(request, asked)
+            asked = self.versioning.with_news(request, asked)
             if asked.attached.fault is not None:
                 raise Refusal.of(asked.attached.fault)
             plugging.learn_sizes(registry, asked)
@@ -86,7 +96,8 @@ class Changes:
         except Exception as error:
             outcome = Refused(self._fault_of(error, request))
             # A replay does not try a plug-in again, and finds other files, or none.
-            if isinstance(error, PluginFailure) or isinstance(request, Snapshot | Restore):
+            about_versions = isinstance(request, Snapshot | Restore | RemoveSnapshot)
+            if isinstance(error, PluginFailure) or about_versions:
                 asked = replace(asked, attached=Attached(fault=outcome.fault))
         registry.remember(request.id, outcome)
         return outcome, plugging.with_sizes(asked, registry, sizes)
@@ -95,7 +106,7 @@ class Changes:
         """The reply to a repeat whose outcome is no longer known in full."""
         uid = request.as_uid or request.uid if isinstance(request, Restore) else request.named
         instance = self._shard.registry.find(uid)
-        return Done(uid=uid) if instance is None else _done(uid, instance)
+        return Done(uid=uid) if instance is None else done_with(uid, instance)
 
     def _fault_of(self, error: Exception, request: Change) -> Fault:
         if isinstance(error, OSError):
@@ -113,15 +124,17 @@ class Changes:
                     reuse=request.reuse,
                     lifetime=request.lifetime,
                 )
-                return _done(request.uid, instance), asked
+                return done_with(request.uid, instance), asked
             case Delete():
-                return _done(request.uid, shard.delete(request.uid)), asked
+                return done_with(request.uid, shard.delete(request.uid)), asked
             case Import():
                 return self._import(request), asked
             case Snapshot():
-                return self._snapshot(request, asked), asked
+                return self.versioning.take(request, asked), asked
+            case RemoveSnapshot():
+                return self.versioning.remove(request, asked), asked
             case Restore():
-                return self._restore(request, asked)
+                return self.versioning.restore(request, asked)
             case Watch():
                 return self._watch(request, asked), asked
             case Unwatch():
@@ -143,7 +156,7 @@ class Changes:
             )
         stream = stream_of(instance.definition, request.stream)
         state = request.state_bytes
-        synopsis = _read_state(shard.template(instance), state)
+        synopsis = read_state(shard.template(instance), state)
         if stream is not None and not shard.has_room(instance, stream):
             raise Refusal(
                 Code.LIMIT_EXCEEDED, f"stream={stream[:80]!r}: no room for another stream", "stream"
@@ -153,87 +166,8 @@ class Changes:
                 shard.forget_stream(instance, stream)
             else:
                 shard.empty(instance)
-        self._put(instance, [(Kept(stream, request.tuples, 0, state), synopsis)])
-        return _done(request.uid, instance)
-
-    def _snapshot(self, request: Snapshot, asked: Asked) -> Done:
-        shard = self._shard
-        instance = shard.registry.instance(request.uid)
-        number = max(shard.registry.next_version(request.uid), asked.attached.highest + 1)
-        version = request.version or str(number)
-        if self._versions is not None:
-            definition, info = instance.definition, info_of(instance)
-            taken = VersionInfo(
-                uid=request.uid,
-                version=version,
-                number=number,
-                at=asked.time,
-                dataset=definition.dataset,
-                kind=definition.kind,
-                scope=info.scope,
-                definition=definition,
-                since=instance.since,
-                of=shard.of,
-                taken_by=asked.attached.place,
-            )
-            self._versions.save(taken, shard.number, shard.kept(instance))
-            self._taken.append(taken)
-        named = int(version) if version.isdecimal() and len(version) < 16 else 0
-        shard.registry.keep_version(request.uid, max(number, named))
-        return replace(_done(request.uid, instance), value=version)
-
-    def _with_taken(self, request: Change, asked: Asked) -> Asked:
-        """A restore is about what was taken just before it, which ingest could not find."""
-        if isinstance(request, Restore):
-            for taken in self._taken:
-                if taken.uid == request.uid and request.version in (None, taken.version):
-                    asked = replace(asked, attached=Attached(version=taken))
-        return asked
-
-    def _restore(self, request: Restore, asked: Asked) -> tuple[Done, Asked]:
-        """All shards read all parts before any changes: what is wrong with one changes nothing."""
-        shard = self._shard
-        found = asked.attached.version
-        assert found is not None
-        uid = request.as_uid or request.uid
-        only_own = True  # parts of this shard
-        if asked.attached.parts:  # replayed: what was read then counts, not what lies there now
-            parts: Iterable[bytes] = unpack(base64.b64decode(asked.attached.parts))
-        elif found in self._taken:  # other shards may not have written their parts yet
-            assert self._versions is not None
-            parts = [self._versions.part(found, shard.number)]
-        else:
-            assert self._versions is not None
-            parts, only_own = self._versions.parts(found), False
-        kinds = shard.registry.shelf
-        template = kinds[kinds.resolve(found.definition.kind)](**found.definition.params)
-        kept = [
-            (one, _read_state(template, one.state)) for part in parts for one in read_part(part)
-        ]
-        if request.as_uid is not None and shard.registry.find(uid) is not None:
-            raise Refusal(Code.SYNOPSIS_EXISTS, f"as={uid[:80]!r}: this uid is taken", "as")
-        # The one that runs, if it is defined alike, or a new one.
-        instance = shard.create(uid, found.definition, found.since)
-        shard.empty(instance)
-        mine = [each for each in kept if only_own or self._is_mine(instance, each[0])]
-        self._put(instance, mine, only_own)
-        logged = base64.b64encode(pack([pack_part(one for one, _ in mine)])).decode()
-        done = replace(_done(uid, instance), value=found.version)
-        return done, replace(asked, attached=replace(asked.attached, parts=logged))
-
-    def _is_mine(self, instance: Instance, kept: Kept) -> bool:
-        stream = instance.definition.stream or kept.stream
-        if stream is None:
-            return self._shard.number == 0
-        return self._shard.owns(instance.definition, stream)
-
-    def _put(
-        self, instance: Instance, kept: list[tuple[Kept, Synopsis]], only_own: bool = False
-    ) -> None:
-        try:
-            self._shard.put(instance, kept, only_own)
-        except MergeError as error:
-            raise Refusal(Code.NOT_MERGEABLE, f"{error}: expected mode replace", "mode") from None
+        put_states(shard, instance, [(Kept(stream, request.tuples, 0, state), synopsis)])
+        return done_with(request.uid, instance)
 
     def _watch(self, request: Watch, asked: Asked) -> Done:
         shard = self._shard
@@ -266,10 +200,6 @@ class Changes:
         return Done(watch=request.id, uid=request.named)
 
 
-def _done(uid: str, instance: Instance) -> Done:
-    return Done(uid=uid, info=info_of(instance))
-
-
 def _check_closing(definitions: list[Definition], question: Question) -> None:
     """Refusal if there is no moment at which all shards know that a window closed."""
     first = definitions[0]
@@ -284,15 +214,3 @@ def _check_closing(definitions: list[Definition], question: Question) -> None:
     else:
         return
     raise Refusal(Code.BAD_REQUEST, f'on="close": expected {expected}', "on")
-
-
-def _read_state(template: Synopsis, state: bytes) -> Synopsis:
-    try:
-        synopsis = type(template).from_bytes(state)
-        if synopsis.params != template.params:
-            raise StateError(f"a state of {synopsis!r}, expected {template!r}")
-        if isinstance(synopsis, Remote):
-            synopsis.verify()
-    except StateError as error:
-        raise Refusal(Code.BAD_STATE, f"state: {error}", "state") from None
-    return synopsis

@@ -4,12 +4,16 @@
                            <shard>-of-<of>       what each shard kept
 
 A version is there when all its files are. Another engine, with any number of shards, can read it.
+
+One that is removed gets a `removed.json` in the place of its `version.json`. Its other files go
+later, when no shard can be reading them: see `sweep`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import mmh3
 import msgspec
@@ -18,12 +22,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sde.banks.layer import Kept
-from sde.records.versions import Place, VersionInfo
-from sde.wire import Code, Refusal
+from sde.records.versions import Place, Removed, VersionInfo
+from sde.wire import Code, Fault, Refusal
 from sde.wire.framing import FramingError, pack, unpack
 
 FORMAT = 1
-_ABOUT = "version.json"
+_ABOUT, _REMOVED = "version.json", "removed.json"
+_ABANDONED = 24 * 3_600_000  # ms after which what another engine removed may be swept
 _MOST_EXPANDED = 255  # times: no LZ4 bytes stand for more
 
 
@@ -47,6 +52,36 @@ class Versions:
             described = {**msgspec.to_builtins(version), "format": FORMAT}
             del described["bytes"]
             self._write(f"{folder}/{_ABOUT}", orjson.dumps(described))
+            self._delete(f"{folder}/{_REMOVED}")
+
+    def remove(self, removed: Removed) -> None:
+        """A version is there no more. Doing it twice changes nothing."""
+        folder = self._folder_of(removed.version)
+        self._write(f"{folder}/{_REMOVED}", msgspec.json.encode(removed))
+        self._delete(f"{folder}/{_ABOUT}")
+
+    def sweep(self, place: Place, batch: int, at: int) -> None:
+        """Delete the files of versions that earlier batches removed; called at the end of a batch.
+
+        In the batch that removes one, other shards may still be restoring it.
+        """
+        found = fs.FileSelector(self._root, allow_not_found=True, recursive=True)
+        for info in self._files.get_file_info(found):
+            if not info.path.endswith(f"/{_REMOVED}"):
+                continue
+            removed = self._removed(info.path)
+            if removed is None:
+                continue
+            own = removed.by.engine == place.engine
+            if removed.batch < batch if own else removed.at + _ABANDONED < at:
+                folder = info.path.removesuffix(f"/{_REMOVED}")
+                for part in _parts(removed.version.of):
+                    self._delete(f"{folder}/{part}")
+                self._delete(info.path)
+
+    def _delete(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self._files.delete_file(path)
 
     def _write(self, path: str, data: bytes) -> None:
         """Whole or not at all, where the file system can rename."""
@@ -68,14 +103,10 @@ class Versions:
         sizes = {info.path: info.size for info in found if info.type == fs.FileType.File}
         complete = []
         for path in sizes:
-            if not path.endswith(f"/{_ABOUT}"):
-                continue
-            version = self._described(path)
+            version = self._seen(path, place)
             if version is None or version.of > len(sizes):
                 continue
-            if place is not None and place.is_before(version.taken_by):
-                continue
-            folder = path.removesuffix(f"/{_ABOUT}")
+            folder = path.rpartition("/")[0]
             parts = [f"{folder}/{part}" for part in _parts(version.of)]
             if all(part in sizes for part in parts):
                 size = sum(sizes[part] for part in parts)
@@ -87,12 +118,7 @@ class Versions:
         found = [v for v in self.versions(uid, place) if version in (None, v.version)]
         if found:
             return found[-1]
-        named = "any version" if version is None else f"version={version!r}"
-        raise Refusal(
-            Code.UNKNOWN_VERSION,
-            f"{named} of uid={uid[:80]!r}: expected one that `snapshots` lists",
-            "version",
-        )
+        raise Refusal.of(unknown_version(uid, version))
 
     def parts(self, version: VersionInfo) -> Iterator[bytes]:
         """What the shards kept of a version; `read_part` tells what each holds."""
@@ -104,6 +130,27 @@ class Versions:
         path = f"{self._folder_of(version)}/{_parts(version.of)[shard]}"
         with self._files.open_input_stream(path) as file:
             return bytes(file.read())
+
+    def _seen(self, path: str, place: Place | None) -> VersionInfo | None:
+        """The version that a file is about, as the request at a place sees it."""
+        if path.endswith(f"/{_ABOUT}"):
+            version = self._described(path)
+        elif path.endswith(f"/{_REMOVED}") and place is not None:
+            removed = self._removed(path)
+            is_there = removed is not None and place.is_before(removed.by)
+            version = removed.version if removed is not None and is_there else None
+        else:
+            return None
+        if version is not None and place is not None and place.is_before(version.taken_by):
+            return None
+        return version
+
+    def _removed(self, path: str) -> Removed | None:
+        try:
+            with self._files.open_input_stream(path) as file:
+                return msgspec.json.decode(file.read(), type=Removed)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
 
     def _described(self, path: str) -> VersionInfo | None:
         """What a version's file says; None if it is damaged or of another format.
@@ -123,6 +170,12 @@ class Versions:
 
     def _folder_of(self, version: VersionInfo) -> str:
         return f"{self._root}{_place(version)}"
+
+
+def unknown_version(uid: str, version: str | None) -> Fault:
+    named = "any version" if version is None else f"version={version!r}"
+    reason = f"{named} of uid={uid[:80]!r}: expected one that `snapshots` lists"
+    return Fault(Code.UNKNOWN_VERSION, reason, "version")
 
 
 def _shelf(uid: str) -> str:

@@ -34,6 +34,7 @@ from sde.wire import (
     Fault,
     Import,
     Refusal,
+    RemoveSnapshot,
     ReplyFields,
     Request,
     Restore,
@@ -46,6 +47,7 @@ from sde.wire import (
 # Bytes of a request that carries no state. A question may go round the loop, or to other sites,
 # inside a message that is a little larger: all topics must take that.
 _LARGEST_REQUEST = 4 << 20
+_ABOUT_VERSIONS = (Restore, Snapshot, Snapshots, RemoveSnapshot)
 _IMPORT = str(Import.__struct_config__.tag)
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
 
@@ -153,7 +155,7 @@ class Ingest:
             given = message.get("id")
             named = given if isinstance(given, str) else ""
             return Unreadable(position=position, time=time, fault=refusal.fault, id=named)
-        if isinstance(request, Restore | Snapshot | Snapshots):
+        if isinstance(request, _ABOUT_VERSIONS):
             return structs.replace(asked, attached=self._attached(request, position))
         return asked
 
@@ -174,16 +176,16 @@ class Ingest:
 
     def _attached(self, request: Request | None, position: Position) -> Attached:
         """Looked up here, in one place, because all shards must see it alike: the versions."""
-        if not isinstance(request, Restore | Snapshot | Snapshots):
+        if not isinstance(request, _ABOUT_VERSIONS):
             return Attached()
         place = Place(self._engine, position)
         try:
             if self._versions is None:
                 raise Refusal(Code.BAD_REQUEST, "this engine has no folder for snapshots")
             match request:
-                case Restore():
+                case Restore() | RemoveSnapshot():
                     found = self._versions.find(request.uid, request.version, place)
-                    return Attached(version=found)
+                    return Attached(version=found, place=place)
                 case Snapshot():
                     versions = self._versions.versions(request.uid, place)
                     highest = max((v.number for v in versions), default=0)

@@ -52,11 +52,21 @@ from sde.stages.log import pack_entry, unpack_entry
 from sde.storage.store import Store
 from sde.tuples.block import Block, completed
 from sde.tuples.needs import NeedsByDataset
-from sde.wire import Create, Definition, Delete, Plugin, Refusal, Unplug, Unwatch, Watch
+from sde.wire import (
+    Create,
+    Definition,
+    Delete,
+    Plugin,
+    Refusal,
+    RemoveSnapshot,
+    Unplug,
+    Unwatch,
+    Watch,
+)
 from sde.wire.windows import ARRIVAL
 
 _log = logging.getLogger(__name__)
-_NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, Plugin, Unplug)
+_NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug)
 _ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
 _LONGEST_ROUND = 10  # batches after which what one told the next has long been read
 _NOWHERE = Position("", 0, 0)  # of what a shard noticed by itself
@@ -73,7 +83,7 @@ class Maintain:
         trust: Trust = Trust(),  # noqa: B008
     ) -> None:
         self._shard, self._batch, self._trust = shard, batch, trust
-        self._changes = Changes(shard, versions)
+        self._changes = Changes(shard, versions, batch)
         self._watcher = Watcher(shard, batch)
         self._partials: list[Partial] = []
         self._blocks: list[Block] = []
@@ -104,6 +114,7 @@ class Maintain:
         federation.close_ended(shard)
         self._partials += self._watcher.ended()
         self._partials += federation.answers(shard, self._batch)
+        self._changes.versioning.sweep()
         self._note_failures()
         self._report({block.dataset for block in self._blocks})
         due = self._next_due()

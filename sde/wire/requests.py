@@ -546,6 +546,20 @@ class Restore(Message, frozen=True, kw_only=True, tag="restore"):
         _check_version(self.version)
 
 
+class RemoveSnapshot(Message, frozen=True, kw_only=True, tag="remove_snapshot"):
+    """Remove a version that is kept; its synopsis need not run."""
+
+    uid: TheUid
+    version: Annotated[Uid, Meta(description="its name")]
+
+    @property
+    def named(self) -> str:
+        return self.uid
+
+    def check(self) -> None:
+        _check_version(self.version)
+
+
 class Snapshots(Message, frozen=True, kw_only=True, tag="snapshots"):
     """The versions that are kept of one synopsis, or of all."""
 
@@ -645,6 +659,7 @@ Request = (
     | Snapshot
     | Restore
     | Snapshots
+    | RemoveSnapshot
     | Plugin
     | Plugins
     | Unplug

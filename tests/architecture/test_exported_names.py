@@ -57,6 +57,7 @@ METHODS: dict[type, dict[str, str]] = {
         "send_many": "dataset rows",
         "send_table": "dataset table stream time",
         "sites": "deadline",
+        "remove_snapshot": "uid version",
         "snapshot": "uid version",
         "snapshots": "uid",
         "submit": "op **fields",

@@ -31,6 +31,7 @@ METHODS = {
     "snapshot": "snapshot",
     "restore": "restore",
     "snapshots": "snapshots",
+    "remove_snapshot": "remove_snapshot",
     "plugin": "add_plugin",
     "plugins": "plugins",
     "unplug": "remove_plugin",
@@ -38,6 +39,7 @@ METHODS = {
 }
 COMMANDS = {
     **{op: (op,) for op in METHODS},
+    "remove_snapshot": ("remove-snapshot",),
     "plugin": ("plugin", "add"),
     "plugins": ("plugin", "list"),
     "unplug": ("plugin", "remove"),
@@ -197,6 +199,7 @@ CALLS = {
     "snapshot": [lambda sde: sde.snapshot("u", "v1")],
     "restore": [lambda sde: sde.restore("u", "v1", as_uid="v")],
     "snapshots": [lambda sde: sde.snapshots("u")],
+    "remove_snapshot": [lambda sde: sde.remove_snapshot("u", "v1")],
     "plugin": [lambda sde: sde.add_plugin("plugin.py", "x", key="key.pem")],
     "plugins": [lambda sde: sde.plugins()],
     "unplug": [lambda sde: sde.remove_plugin("x", 1)],
@@ -222,6 +225,7 @@ LINES = {
     "snapshot": ["snapshot u --version v1"],
     "restore": ["restore u --version v1 --as v"],
     "snapshots": ["snapshots u"],
+    "remove_snapshot": ["remove-snapshot u --version v1"],
     "plugin": ["plugin add plugin.py --name x --key key.pem"],
     "plugins": ["plugin list"],
     "unplug": ["plugin remove x --version 1"],

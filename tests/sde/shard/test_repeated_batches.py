@@ -1,24 +1,11 @@
 """A batch that runs again after a crash finds the snapshots that it took the first time."""
 
-import copy
-
 import pytest
-from exchanging import SCOPES, exports, feed, filled, make, rows
+from exchanging import SCOPES, crashed, exports, feed, filled, make, rows
 
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
 from sde.testing import LocalEngine
-
-
-def crashed(engine):
-    """The engine as it was: its files outside the state are not undone."""
-    before = copy.deepcopy((engine.stores, engine._offsets, engine.batch, engine.union))
-
-    def back():
-        stores, offsets, batch, union = copy.deepcopy(before)
-        engine.stores, engine._offsets, engine.batch, engine.union = stores, offsets, batch, union
-
-    return back
 
 
 @pytest.fixture

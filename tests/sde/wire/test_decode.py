@@ -40,6 +40,7 @@ MESSAGES = [
     {"op": "snapshot", "id": "r", "uid": "u", "version": "v1"},
     {"op": "restore", "id": "r", "uid": "u", "version": "v1", "as": "new"},
     {"op": "snapshots", "id": "r", "uid": "u"},
+    {"op": "remove_snapshot", "id": "r", "uid": "u", "version": "v1"},
     {"op": "plugin", "id": "r", "name": "fence", "source": "x", "sha256": "0" * 64},
     {
         **{"op": "plugin", "id": "r", "name": "fence", "source": "x", "sha256": "0" * 64},
