@@ -30,6 +30,8 @@ from sde.wire.windows import ARRIVAL
 from synopses import Streams, Synopsis
 from synopses.hashing import hash_key
 
+_WRONG_CLOCK = 600_000  # ms that an arrival may be ahead of the engine's clock
+
 
 @lru_cache(maxsize=1 << 16)
 def stream_hash(stream: str) -> np.uint64:
@@ -245,6 +247,20 @@ class Shard:
             if layer.window.time == field
         }
         return sorted(found)
+
+    def is_arrival_of_the_future(self, dataset: str, clock: str, time: int) -> bool:
+        """Whether tuples say they arrived at a time that is not yet.
+
+        Where topics have the times of producers, arrival is what their clocks say. The last tick
+        is as old as a pane at most.
+        """
+        now = self.registry.time
+        panes = [
+            layer.window.pane
+            for layer in self.paned(dataset)
+            if layer.window.time == ARRIVAL and layer.window.clock == clock
+        ]
+        return bool(panes) and now > 0 and time > now + max(panes) + _WRONG_CLOCK
 
     def clocks(self, dataset: str) -> dict[str, Reached]:
         """How far the tuples of this batch are, by clock and partition."""

@@ -342,6 +342,9 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
         case Progress(dataset=dataset, clocks=clocks):
             for clock, reached in clocks.items():
                 time = shard.registry.watermarks.after(dataset, clock, reached)
+                if shard.is_arrival_of_the_future(dataset, clock, time):
+                    # Somebody's clock is wrong. Ticks move this one on.
+                    time = shard.registry.time - _ARRIVAL_SLACK
                 advance(dataset, clock, time, reached)
         case Answered(watch=watch, number=number, value=value, holds=holds):
             shard.registry.answered(watch, number, value, holds)

@@ -213,6 +213,33 @@ def test_windows_of_arrival_close_by_the_clock_without_data():
     assert told(said) == [((T0 + 10_000) // 10_000, 4)]
 
 
+def test_a_producer_whose_clock_is_ahead_does_not_close_windows_of_arrival():
+    """Its topic has the times of producers; all share a partition."""
+    engine = started(windowed(time="arrival"))
+    engine.tick(T0, caught_up=True).settle()
+    engine.replies(data=counted(1), time=T0 + 5 * 3_600_000)
+    engine.settle()
+    for second in range(1, 30):
+        engine.replies(data=counted(1), time=T0 + second * 1000)
+        engine.tick(T0 + second * 1000, caught_up=True).settle()
+    described = engine.ask(op="describe", uid="u")["value"]
+    assert (described["tuples"], described["late_dropped"]) == (30, 0)
+    assert described["watermark"] == T0 + 24_000
+
+
+def test_arrivals_move_their_clock_also_when_the_last_tick_is_old():
+    engine = started(windowed(time="arrival"))
+    engine.tick(T0, caught_up=True).settle()
+    for hour in (5, 6):  # nobody ticked meanwhile
+        engine.replies(data=counted(1), time=T0 + hour * 3_600_000)
+        engine.settle()
+        engine.tick(T0 + hour * 3_600_000 + 1000).settle()
+    engine.replies(data=counted(1), time=T0 + 6 * 3_600_000 + 2000)
+    engine.settle()
+    watermark = engine.ask(op="describe", uid="u")["value"]["watermark"]
+    assert watermark == T0 + 6 * 3_600_000 + 2000
+
+
 def test_a_watched_window_is_the_one_at_the_watermark():
     engine = started(windowed(), watch(every="1s"))
     engine.replies(data=timed(1, 2, 3) + timed(4, stream="t"), time=T0 + 60_000)
