@@ -31,6 +31,7 @@ class Answer:
     key: str | None = None  # of a watch for each key: which one
     stream: str | None = None  # which one, at scope "stream"
     missing: dict[str, str] = field(default_factory=dict)  # sites that are not in it, and why
+    digest: str | None = None  # of the state: equal digests, equal states
     raw: Message = field(repr=False)  # the whole reply
 
     @classmethod
@@ -56,6 +57,7 @@ class Description:
     tuples: int | None = None
     streams: int | None = None
     bytes: int | None = None
+    digest: str | None = None  # of the state: equal digests, equal states
     raw: Message = field(repr=False)
 
     @classmethod

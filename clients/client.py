@@ -111,13 +111,13 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         request = wire.Delete(uid=text(uid), sites=site_names(sites), deadline=duration(deadline))
         self._connection.submit(request, lambda reply: None).result()
 
-    def describe(self, uid: Uid, /) -> Description:
-        """The definition of a synopsis, and its figures."""
+    def describe(self, uid: Uid, /, *, digest: bool = False) -> Description:
+        """The definition of a synopsis, and its figures; with its `digest` if it is large, too."""
 
         def read(reply: Message) -> Description:
             return Description.of({"uid": text(uid), **reply["value"]})
 
-        return self._connection.submit(wire.Describe(uid=text(uid)), read).result()
+        return self._connection.submit(wire.Describe(uid=text(uid), digest=digest), read).result()
 
     def list(self, dataset: str | None = None) -> tuple[Description, ...]:
         """All synopses, or those of one data set, in the order of their uids."""

@@ -125,9 +125,9 @@ class SynopsisHandle:
         """The versions that are kept of it, the oldest first."""
         return self._client.snapshots(self)
 
-    def describe(self) -> Description:
+    def describe(self, *, digest: bool = False) -> Description:
         """Its definition and its figures."""
-        return self._client.describe(self)
+        return self._client.describe(self, digest=digest)
 
     def delete(self, *, sites: Sites | None = None, deadline: Duration | None = None) -> None:
         """End it, at the `sites` named too."""

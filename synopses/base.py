@@ -11,6 +11,7 @@ one of two forms:
 from __future__ import annotations
 
 import abc
+import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -165,6 +166,14 @@ class Synopsis(abc.ABC):
     def copy(self) -> Self:
         """The same synopsis again, sharing nothing."""
         return self.from_bytes(self.to_bytes())
+
+    def digest(self) -> str:
+        """16 hexadecimal digits, the same wherever kind, parameters and state are the same.
+
+        Of an order-free kind it tells whether two synopses saw the same items, whatever their
+        order was and the way their parts were merged: the laws hold the bytes to that.
+        """
+        return hashlib.blake2b(self.to_bytes(), digest_size=8).hexdigest()
 
     @abc.abstractmethod
     def _payload(self) -> bytes:

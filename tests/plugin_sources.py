@@ -14,7 +14,6 @@ class Total(BankedSynopsis):
     kind = "total"
     reads = frozenset({"values"})
     linear = True
-    order_free = True
     guarantee = "exact"
     factor: float = parameter(1.0, above=0, doc="what the sum is multiplied with")
 
@@ -42,7 +41,6 @@ class Touchy(Synopsis):
 
     kind = "KIND"
     reads = frozenset({"values"})
-    order_free = True
     guarantee = "exact, as long as it lasts"
     memory = 8
 

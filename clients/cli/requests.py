@@ -166,11 +166,12 @@ def list_(session: Session, dataset: str | None) -> None:
 
 @click.command()
 @click.argument("uid")
+@click.option("--digest", is_flag=True, help="Show the digest of a state beyond 1 MiB, too.")
 @connected
-def describe(session: Session, uid: str) -> None:
+def describe(session: Session, uid: str, digest: bool) -> None:
     """Show one synopsis: its definition and what it holds."""
     with session.client() as client, hints_for_estimate():
-        found = client.describe(uid)
+        found = client.describe(uid, digest=digest)
     if session.as_json:
         print_json(found.raw)
     else:

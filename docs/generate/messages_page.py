@@ -56,13 +56,14 @@ _OBJECT = "an object: see [window](#window)"
 _VALUES = {
     "create": "–",
     "delete": "–",
-    "estimate": "the estimate, with `lower`, `upper`, `confidence`",
+    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`",
     "watch": "– at first; then numbered answers, each with an estimate",
     "unwatch": "–",
     "export": "the state in base64",
     "import": "–",
     "list": "for each synopsis what `describe` says; `next` beside it if there are more",
-    "describe": "definition, tuples, skipped, shed, streams, bytes; of windows: panes, late tuples",
+    "describe": "definition, tuples, skipped, shed, streams, bytes, digest; of windows: panes, "
+    "late tuples",
     "snapshot": "the name of the version",
     "restore": "the name of the version",
     "snapshots": "the versions",

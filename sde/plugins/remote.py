@@ -131,6 +131,10 @@ class RemoteSynopsis(Remote):
     def _add(self, items: Items) -> None:
         self.add_many([self], np.zeros(len(items), np.int64), items)
 
+    def _merge(self, other: Self) -> None:
+        if other._bytes:  # else the plug-in would give an empty state a form of its own
+            super()._merge(other)
+
     def _payload(self) -> bytes:
         return self._bytes
 

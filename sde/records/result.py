@@ -77,12 +77,18 @@ class Described(SynopsisInfo, frozen=True, kw_only=True, omit_defaults=True):
     watermark: int | UnsetType | None = UNSET
 
 
-class Figures(Struct, frozen=True, tag="figures"):
-    """What a shard holds of each synopsis; the synopses, equal in all shards, from the first."""
+class Figures(Struct, frozen=True, kw_only=True, tag="figures", omit_defaults=True):
+    """What a shard holds of each synopsis; the synopses, equal in all shards, from the first.
+
+    `describe` wants a digest too. It is made from `states`, of a synopsis that has one state, or
+    from `streams`, the sum of the digests of all streams here. None of both: there is no digest.
+    """
 
     figures: list[dict[str, int]]
     synopses: list[Described] = []
     next: str = ""  # of a list: the last uid of this page, if there are more
+    states: States | None = None
+    streams: int | None = None
 
 
 class PluginInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -113,7 +119,8 @@ class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True
 
     `tuples` has a number for each, None where nothing is held. `windows` are the intervals that
     are meant, `latest` the latest moment known here, where shards may differ. `cells` are those
-    of a data set's sessions, one part each. `estimate`: this shard alone knows the answer.
+    of a data set's sessions, one part each. `estimate`: this shard alone knows the answer, and
+    `digest` is that of its state.
     """
 
     about: list[SynopsisInfo] = []  # shard 0 only: they are equal in all
@@ -123,6 +130,7 @@ class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True
     latest: int | None = None
     cells: list[Cell] | None = None
     estimate: Estimate | None = None
+    digest: str = ""
     parts: list[Part] = []
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from sde.records.asked import Asked
-from sde.records.result import (
-    Described,
+from sde.records.result import Figures, (
     Done,
-    Figures,
     PluginInfo,
     PluginList,
     Refused,
     Result,
     VersionList,
 )
-from sde.registry.registry import Instance
 from sde.requests.boundary import fault_of
-from sde.requests.questions import ask, export, info_of
+from sde.requests.describing import describe, figures
+from sde.requests.questions import ask, export
 from sde.shard.shard import Shard
 from sde.wire import Ask, Describe, Export, ListAll, Plugins, Sites, Snapshots
 
@@ -42,7 +40,7 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
         case ListAll():
             return _page(shard, request)
         case Describe():
-            return _figures(shard, {request.uid: shard.registry.instance(request.uid)})
+            return describe(shard, request)
         case Plugins():
             return PluginList(_plugins(shard) if shard.number == 0 else [])
         case Sites():
@@ -56,17 +54,12 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
 def _page(shard: Shard, request: ListAll) -> Figures:
     uids = shard.registry.uids(request.dataset)
     if request.limit is None:
-        return _figures(shard, uids)
+        return figures(shard, uids)
     behind = sorted(uid for uid in uids if request.after is None or uid > request.after)
     page = behind[: request.limit]
-    figures = _figures(shard, {uid: uids[uid] for uid in page})
+    listed = figures(shard, {uid: uids[uid] for uid in page})
     is_last = len(page) == len(behind)
-    return figures if is_last else msgspec.structs.replace(figures, next=page[-1])
-
-
-def _figures(shard: Shard, uids: dict[str, Instance]) -> Figures:
-    synopses = [_described(shard, uid, i) for uid, i in uids.items()] if shard.number == 0 else []
-    return Figures(shard.figures(uids.values()), synopses)
+    return listed if is_last else msgspec.structs.replace(listed, next=page[-1])
 
 
 def _plugins(shard: Shard) -> list[PluginInfo]:
@@ -78,22 +71,3 @@ def _plugins(shard: Shard) -> list[PluginInfo]:
         )
         for version in registry.shelf.versions.values()
     ]
-
-
-def _described(shard: Shard, uid: str, instance: Instance) -> Described:
-    registry, definition = shard.registry, instance.definition
-    reason = registry.shelf.reasons.get(definition.kind)
-    window = definition.window
-    timed = window is not None and not window.count
-    return Described(
-        uid=uid,
-        state="" if reason is None else "quarantined",
-        reason=reason or "",
-        expires=registry.expiries.get(uid),
-        watermark=(
-            registry.watermarks.get(definition.dataset, window.clock)
-            if window is not None and timed
-            else msgspec.UNSET
-        ),
-        **msgspec.structs.asdict(info_of(instance)),
-    )

@@ -12,7 +12,8 @@ from sde.banks.sessions import Cell, Session, sessions
 from sde.plugins.remote import kind_class
 from sde.records.result import PackedPlugin, States
 from sde.records.streams import join_streams, unpack_streams
-from sde.wire import Ask, Code, Refusal, ReplyFields, Span
+from sde.requests.digests import LARGEST, digest_of, follows_from_tuples
+from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span
 from sde.wire.durations import milliseconds
 from synopses import KINDS, Estimate, QueryError, Streams, Synopsis
 from synopses.common_window import CommonWindow, OtherWindow
@@ -63,8 +64,19 @@ class Gathered:
         """
         for states in self._states:
             if states.estimate is not None:
-                return self.fields_with(question, states.estimate)
-        return self.fields_with(question, self.estimate(question))
+                known = {"digest": states.digest} if states.digest else {}
+                return {**self.fields_with(question, states.estimate), **known}
+        return {**self.fields_with(question, self.estimate(question)), **self._digest(question)}
+
+    def _digest(self, question: Ask) -> ReplyFields:
+        """The digest of the merged states, if such an answer has one."""
+        asked, _ = self.kind.check_query(question.query, len(self._about) - 1)
+        of_streams = all(info.scope != DATASET_SCOPE for info in self._about)
+        if asked.across or not follows_from_tuples(self.kind, of_streams and not question.sites):
+            return {}
+        if any(synopsis.memory > LARGEST for synopsis in self.merged):
+            return {}
+        return {"digest": digest_of(self.merged)}
 
     def fields_with(self, question: Ask, estimate: Estimate) -> ReplyFields:
         """What a reply says with an estimate."""

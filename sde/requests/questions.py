@@ -13,6 +13,7 @@ from sde.plugins.failure import PluginFailure
 from sde.records.result import PackedPlugin, Part, States
 from sde.records.streams import pack_streams
 from sde.registry.registry import Instance
+from sde.requests.digests import LARGEST
 from sde.shard.shard import Shard, stream_key
 from sde.wire import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span, SynopsisInfo
 from sde.wire.windows import SESSION
@@ -76,7 +77,8 @@ def ask(
     """`at`: the moment whose window is meant where the shards must agree on one.
 
     `for_sites`: other sites have parts of it too, so that a shard never knows all of a stream.
-    `repeatable`: it can be asked again if the shards differ; watches are answered now or never.
+    `repeatable`: it can be asked again if the shards differ; watches are answered now or never,
+    and without a digest, which all of them would pay for.
     """
     try:
         return _ask(shard, request, at, for_sites, repeatable)
@@ -87,7 +89,7 @@ def ask(
 def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable: bool) -> States:
     instances = [shard.registry.instance(uid) for uid in request.uids]
     question = check_question(shard, request, instances)
-    head = _heading_once(shard, instances)
+    head = heading_once(shard, instances)
     if question.across:
         streams, tuples = shard.streams(instances[0])
         template = shard.template(instances[0])
@@ -100,8 +102,10 @@ def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable
     found = [_found(shard, i, request.stream, request.span, at, for_sites) for i in instances]
     alone = not for_sites and stream_of(instances[0].definition, request.stream) is not None
     if len(found) == 1 and found[0].synopsis and alone:  # no other shard has any of it
-        estimate = found[0].synopsis.estimate(request.query)
-        return replace(_figures(head, found), estimate=estimate)
+        synopsis = found[0].synopsis
+        estimate = synopsis.estimate(request.query)
+        digest = synopsis.digest() if repeatable and synopsis.memory <= LARGEST else ""
+        return replace(_figures(head, found), estimate=estimate, digest=digest)
     return replace(_figures(head, found), parts=_states(found))
 
 
@@ -122,14 +126,14 @@ def _export(shard: Shard, request: Export, at: int | None) -> States:
         )
     shard.registry.shelf.require_sound(instance.definition.kind)
     _check_span(instance, request.span)
-    head = _heading_once(shard, [instance])
+    head = heading_once(shard, [instance])
     if _is_spread_session(instance.definition):
         return _cells(shard, [instance], head)
     found = [_found(shard, instance, request.stream, request.span, at, False)]
     return replace(_figures(head, found), parts=_states(found))
 
 
-def _heading_once(shard: Shard, instances: list[Instance]) -> States:
+def heading_once(shard: Shard, instances: list[Instance]) -> States:
     """From shard 0 alone: the definitions are equal in all."""
     return heading(shard, instances) if shard.number == 0 else States()
 

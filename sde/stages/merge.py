@@ -48,6 +48,7 @@ from sde.records.result import (
 from sde.registry.watermarks import later
 from sde.requests.boundary import fault_of
 from sde.requests.completeness import require_all
+from sde.requests.digests import digest_of, digest_of_streams
 from sde.requests.gathered import Gathered, WindowsDiffer
 from sde.stages.watch_answers import WatchAnswers
 from sde.stages.writer import ReplyWriter
@@ -238,5 +239,14 @@ def _described(shards: list[Figures]) -> list[ReplyFields]:
     for place, synopsis in enumerate(shards[0].synopses):
         figures = [shard.figures[place] for shard in shards]
         sums = {name: sum(f[name] for f in figures) for name in figures[0]}
-        described.append({**msgspec.to_builtins(synopsis), **sums})
+        described.append({**msgspec.to_builtins(synopsis), **sums, **_digest(shards)})
     return described
+
+
+def _digest(shards: list[Figures]) -> ReplyFields:
+    """The digest that `describe` states, where every shard gave what it is made from."""
+    states = [shard.states for shard in shards if shard.states is not None]
+    sums = [shard.streams for shard in shards if shard.streams is not None]
+    if len(states) == len(shards):
+        return {"digest": digest_of(Gathered(states, None).merged)}
+    return {"digest": digest_of_streams(sums)} if len(sums) == len(shards) else {}

@@ -501,6 +501,9 @@ class Describe(Message, frozen=True, kw_only=True, tag="describe"):
     """The definition of a synopsis with its figures."""
 
     uid: TheUid
+    digest: Annotated[
+        Flag, Meta(description="the digest of the state, also of one beyond 1 MiB")
+    ] = False
 
     @property
     def named(self) -> str:

@@ -37,6 +37,7 @@ from synopses.laws.merging import (
     merging_parts_gives_the_whole,
     merging_refuses_strangers,
     merging_with_empty_changes_nothing,
+    the_way_of_merging_does_not_matter,
 )
 from synopses.laws.suite import check, fingerprint, laws
 
@@ -63,5 +64,6 @@ __all__ = [
     "merging_refuses_strangers",
     "merging_with_empty_changes_nothing",
     "order_does_not_matter",
+    "the_way_of_merging_does_not_matter",
     "values_that_are_not_finite_are_left_out",
 ]

@@ -40,6 +40,19 @@ def example_items(cls: type[Synopsis], seed: int, n: int = N) -> Items:
     return cls.example_items(np.random.default_rng(seed), n)
 
 
+def fractions(cls: type[Synopsis], seed: int, n: int = N) -> Items:
+    """Example items with values whose sums as floats depend on the order, and zeros of both signs.
+
+    Where values are not read these are the example items.
+    """
+    items = example_items(cls, seed, n)
+    if "values" in cls.reads:
+        items.values[:] /= 7
+        items.values[::10] = 0.0
+        items.values[5::10] = -0.0
+    return items
+
+
 def filled(cls: type[Synopsis], seed: int, n: int = N) -> Synopsis:
     synopsis = cls.example()
     synopsis.add(example_items(cls, seed, n))

@@ -16,6 +16,7 @@ from synopses.laws.law import (
     demand_same,
     example_items,
     filled,
+    fractions,
     law,
     overlap,
     split,
@@ -53,6 +54,26 @@ def merging_parts_gives_the_whole(cls: type[Synopsis]) -> None:
                 overlap(one, other_answer),
                 f"{name}: {one} of the parts, {other_answer} of the whole",
             )
+
+
+@law
+def the_way_of_merging_does_not_matter(cls: type[Synopsis]) -> None:
+    """Parts of an order-free synopsis, merged in any order and any tree, have the whole's bytes."""
+    if not (cls.mergeable and cls.order_free):
+        return
+    items, rng = fractions(cls, seed=20), np.random.default_rng(20)
+    whole = cls.example()
+    whole.add(items)
+    for count in (2, 3, 7):
+        part_of = rng.integers(0, count, len(items))
+        parts = [cls.example() for _ in range(count)]
+        for number, part in enumerate(parts):
+            part.add(items.take(np.flatnonzero(part_of == number)))
+        while len(parts) > 1:
+            into, other = rng.choice(len(parts), 2, replace=False)
+            parts[into].merge(parts[other])
+            del parts[other]
+        demand_same(parts[0], whole)
 
 
 @law

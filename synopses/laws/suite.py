@@ -24,6 +24,7 @@ def laws() -> Iterator[Law]:
     yield adding.adding_twice_is_adding_once
     yield adding.values_that_are_not_finite_are_left_out
     yield merging.merging_parts_gives_the_whole
+    yield merging.the_way_of_merging_does_not_matter
     yield merging.merging_with_empty_changes_nothing
     yield merging.merging_refuses_strangers
     yield merging.linear_states_subtract

@@ -144,7 +144,8 @@ def test_a_submit_method_takes_what_the_one_that_waits_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["estimate", "watch", "export", "import_state", "snapshot", "restore", "delete"]
+    "name",
+    ["estimate", "watch", "export", "import_state", "snapshot", "restore", "delete", "describe"],
 )
 def test_a_handle_takes_what_the_client_takes_of_one_synopsis(name) -> None:
     of_client = inspect.signature(getattr(Client, name)).parameters
@@ -195,7 +196,7 @@ CALLS = {
     ],
     "import": [lambda sde: sde.import_state("u", b"s", stream="s", replace=True, tuples=5)],
     "list": [lambda sde: sde.list("d")],
-    "describe": [lambda sde: sde.describe("u")],
+    "describe": [lambda sde: sde.describe("u", digest=True)],
     "snapshot": [lambda sde: sde.snapshot("u", "v1")],
     "restore": [lambda sde: sde.restore("u", "v1", as_uid="v")],
     "snapshots": [lambda sde: sde.snapshots("u")],
@@ -221,7 +222,7 @@ LINES = {
     ],
     "import": ["import plugin.py --uid u --stream s --replace --tuples 5"],
     "list": ["list --dataset d"],
-    "describe": ["describe u"],
+    "describe": ["describe u --digest"],
     "snapshot": ["snapshot u --version v1"],
     "restore": ["restore u --version v1 --as v"],
     "snapshots": ["snapshots u"],

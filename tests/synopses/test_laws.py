@@ -95,3 +95,52 @@ def test_non_finite_values_do_not_touch_the_state():
     sketch = CountMin()
     sketch.add(Items.of(["a", "b", "c"], values=np.array([np.nan, np.inf, -np.inf])))
     assert sketch.to_bytes() == CountMin().to_bytes()
+
+
+class FloatTotal(CountMin):
+    """A kind that adds floats up and says that their order does not matter."""
+
+    kind = "float_total"
+
+    def layout(self):
+        return {"sum": (np.float64, ())}
+
+    def add_slots(self, arrays, slots, items):
+        np.add.at(arrays["sum"], slots, items.values)
+
+
+def test_a_kind_that_adds_floats_up_is_not_order_free():
+    with pytest.raises(LawError, match="FloatTotal breaks order_does_not_matter"):
+        laws.order_does_not_matter(FloatTotal)
+    with pytest.raises(LawError, match="FloatTotal breaks the_way_of_merging_does_not_matter"):
+        laws.the_way_of_merging_does_not_matter(FloatTotal)
+
+
+def _shuffled(cls, parts):
+    """The bytes of shuffled items, in parts that are merged, and those of the items in order."""
+    items, rng = cls.example_items(np.random.default_rng(1), 1_000), np.random.default_rng(2)
+    straight, other = cls.example(), cls.example()
+    straight.add(items)
+    for rows in np.array_split(rng.permutation(len(items)), parts):
+        part = cls.example() if parts > 1 else other
+        part.add(items.take(rows))
+        if part is not other:
+            other.merge(part)
+    return other.to_bytes(), straight.to_bytes()
+
+
+@pytest.mark.parametrize("cls", KINDS.values(), ids=KINDS.keys())
+def test_a_kind_is_declared_order_free_exactly_if_it_is(cls):
+    for parts in (1, 5) if cls.mergeable else (1,):
+        shuffled, straight = _shuffled(cls, parts)
+        assert (shuffled == straight) is cls.order_free
+
+
+@pytest.mark.parametrize("cls", KINDS.values(), ids=KINDS.keys())
+def test_a_digest_tells_states_parameters_and_kinds_apart(cls):
+    empty, filled = cls.example(), cls.example()
+    filled.add(cls.example_items(np.random.default_rng(1), 200))
+    assert filled.digest() == cls.from_bytes(filled.to_bytes()).digest() != empty.digest()
+    assert len(filled.digest()) == 16
+    others = {other.example().digest() for other in KINDS.values()}
+    assert len(others) == len(KINDS)
