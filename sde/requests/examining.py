@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from sde.limits import StateLimits
-from sde.plugins.declaration import Declaration
-from sde.plugins.examination import NotPassed, examine
 from sde.plugins.trust import Trust
 from sde.records.loop import Admit, Admitted
 from sde.wire import Code, Plugin, Refusal
+
+if TYPE_CHECKING:
+    from sde.plugins.declaration import Declaration
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,9 @@ def admit(message: Admit, trust: Trust, limits: StateLimits) -> Admitted:
 
 def _declaration(request: Plugin, trust: Trust, limits: StateLimits) -> Declaration:
     """Refusal if the source is not trusted, or breaks a law."""
+    # Imported here: an engine starts a second earlier if its driver does not load numba for it.
+    from sde.plugins.examination import NotPassed, examine
+
     request.check()
     trust.require(request)
     examined = examine(request.name, request.source, limits.plugin_bytes)

@@ -23,7 +23,7 @@ from service.stages.ingest import RequestSource, TupleSource
 from service.stages.maintain import MaintainProcessor
 from service.stages.merge import merge_task
 from service.stages.rows import KAFKA_ROW, MERGE_ROW
-from service.stages.shard_batch import ShardSettings
+from service.stages.shard_settings import ShardSettings
 
 
 def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> StreamingQuery:

@@ -13,7 +13,7 @@ from service.stages.rows import batch_id, spread_keys
 if TYPE_CHECKING:
     import pandas as pd
 
-    from service.stages.shard_batch import ShardSettings
+    from service.stages.shard_settings import ShardSettings
 
 
 class MaintainProcessor(StatefulProcessor):

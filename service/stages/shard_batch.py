@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from sde.records.loop import Report, pack_reports
 from sde.records.partial import Partial, bundle
 from sde.shard.keeper import Backing, ShardKeeper
 from sde.stages.maintain import SHARD_CODE
-from sde.stages.wiring import Wiring
 from sde.tuples.block import Block
 from sde.wire.framing import unpack
 from service.stages.exchange import Exchange
@@ -34,17 +33,9 @@ from service.stages.rows import (
     ShardRow,
     spread_keys,
 )
+from service.stages.shard_settings import ShardSettings
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ShardSettings:
-    wiring: Wiring
-    arena: Path
-    buckets: int  # of partials: tasks that merge
-    compact_factor: float
-    tuples: dict[str, str]  # options of the source that blocks come from
 
 
 def run_batch(

@@ -16,7 +16,8 @@ from service.stages.exchange import Exchange
 from service.stages.ingest import TupleReader
 from service.stages.needs_file import NeedsFile
 from service.stages.rows import FILED, ShardRow
-from service.stages.shard_batch import ShardSettings, _blocks
+from service.stages.shard_batch import _blocks
+from service.stages.shard_settings import ShardSettings
 
 SHARDS = 3
 

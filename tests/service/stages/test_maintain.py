@@ -18,7 +18,7 @@ from sde.testing import messages
 from sde.wire.framing import pack
 from service.stages.maintain import MaintainProcessor
 from service.stages.rows import BLOCKS, LETTERS, PARTIALS, REQUESTS, spread_keys
-from service.stages.shard_batch import ShardSettings
+from service.stages.shard_settings import ShardSettings
 
 SHARDS = 1
 INGEST = Ingest(SHARDS, Limits(), LoopSeal.new())
