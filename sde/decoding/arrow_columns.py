@@ -16,6 +16,7 @@ from synopses.texts import Texts
 
 _CODED = pa.dictionary(pa.int32(), pa.large_string())
 _WORD = 8  # bytes a value takes in a column, at least
+_MOST_SECONDS = (2**63 - 1) // 1000  # that are milliseconds within int64
 
 
 def decoded_bytes(array: pa.Array) -> int:
@@ -52,8 +53,10 @@ def normal_form(array: pa.Array) -> pa.Array:
     """The column, whose type was checked, as int64, float64, large_string or a dictionary of
     large_strings.
 
-    Truth values are texts; dates and timestamps are milliseconds since the epoch; integers
-    beyond int64 are texts, as they are in JSON; NaN and infinities, which JSON has not, are null.
+    Truth values are texts; dates and timestamps are milliseconds since the epoch, null where those
+    are beyond int64; integers beyond int64 are texts, as they are in JSON; NaN and infinities,
+    which JSON has not, are null. Never fails because of a value: a frame must not be refused for a
+    column that only some readers look at.
 
     >>> normal_form(pa.array([1.5, float("nan")])).to_pylist()
     [1.5, None]
@@ -74,6 +77,11 @@ def normal_form(array: pa.Array) -> pa.Array:
         array = array.cast(pa.float64())
         finite = pc.is_finite(array)
         return array if pc.all(finite).as_py() else pc.if_else(finite, array, None)
+    if types.is_timestamp(kind) and kind.unit == "s":
+        seconds = array.view(pa.int64())
+        most = pc.less_equal(seconds, _MOST_SECONDS)
+        fits = pc.and_(most, pc.greater_equal(seconds, -_MOST_SECONDS))
+        return pc.multiply(pc.if_else(fits, seconds, None), 1000)
     target = pa.timestamp("ms", getattr(kind, "tz", None))
     options = pc.CastOptions(target, allow_time_truncate=True)
     return pc.cast(array, options=options).cast(pa.int64())

@@ -52,14 +52,19 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str
             is_read = wanted is None or name in wanted or name in ENVELOPE
             if is_read and not pa.types.is_null(column.type):
                 columns[name] = normal_form(column.combine_chunks())
-        if "time" in columns and columns["time"].type != pa.int64():
-            raise Refusal(Code.BAD_FRAME, "column 'time' has integers beyond 64 bits", "time")
+        if "time" in columns and not _are_times(columns["time"], table["time"]):
+            raise Refusal(Code.BAD_FRAME, "column 'time' has times beyond 64 bits", "time")
     except Refusal:
         raise
     except Exception as error:  # bytes gone wrong make Arrow raise about anything
         text = f"not an Arrow IPC stream that can be read: {str(error)[:200] or repr(error)}"
         raise Refusal(Code.BAD_FRAME, text) from None
     return Frame(table, pa.table(columns), dataset)
+
+
+def _are_times(found: pa.Array, sent: pa.ChunkedArray) -> bool:
+    """Whether the normal form of a column has each of its times as a number."""
+    return bool(found.type == pa.int64() and found.null_count == sent.null_count)
 
 
 def _refuse_compressed(source: pa.Buffer) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from sde.records.asked import Asked
-from sde.records.result import Figures, (
+from sde.records.result import (
     Done,
+    Figures,
     PluginInfo,
     PluginList,
     Refused,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bench.fuzzing.frames import Frames
 from sde.decoding import Limits, decode_tuples
 from sde.tuples.block import Block
+from sde.tuples.needs import Needs, NeedsByDataset
 from sde.tuples.times import event_times
 
 LIMITS = Limits()
@@ -255,3 +256,26 @@ def test_fuzzed_frames_are_read_or_refused_and_nothing_else_is_touched():
     good = b'{"dataset":"d","stream":"s","v":1}'
     decoded = decode(*(p for one in Frames("tests").frames(1000) for p in (one, good)))
     assert sum(len(block) for block in decoded.blocks if block.dataset == "d") >= 1000
+
+
+BEYOND = [1, 2**62, -(2**63)]  # seconds, of which two are no milliseconds of 64 bits
+
+
+def test_a_time_in_a_field_that_is_beyond_64_bits_is_no_value_and_refuses_nobody():
+    decoded = decode(frame(forex(at=pa.array(BEYOND, pa.timestamp("s")))), shards=1)
+    assert decoded.letters == []
+    (block,) = decoded.blocks
+    np.testing.assert_array_equal(block.numbers("at"), [1000, np.nan, np.nan])
+
+
+def test_what_is_wanted_does_not_change_what_is_refused():
+    payloads = [frame(forex(at=pa.array(BEYOND, pa.timestamp("s")))), *Frames(7).frames(300)]
+    some = NeedsByDataset({"Forex": Needs(frozenset({"v"}), times=True)})
+    messages = naive.messages(payloads)
+    letters = [decode_tuples(messages, 4, LIMITS, wanted).letters for wanted in (None, some)]
+    assert letters[0] == letters[1]
+
+
+def test_a_frame_whose_times_are_beyond_64_bits_is_refused():
+    fault = refusal(frame(forex(time=pa.array(BEYOND, pa.timestamp("s")))))
+    assert fault == ("bad_frame", "time")
