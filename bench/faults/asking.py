@@ -99,7 +99,7 @@ class Asking:
         while not self._enough.is_set():
             message = consumer.poll(0.1)
             if message is not None and message.error() is None:
-                sent = self._sent.get(json.loads(message.value())["request"])
+                sent = self._sent.get(json.loads(message.value()).get("request"))
                 if sent is not None:
                     self._answered.append((time.monotonic(), sent))
         consumer.close()
