@@ -8,7 +8,8 @@ answer given under way exactly, what a batch program makes of the same tuples, a
 must have one reply among the committed ones.
 
 Then the recovery of 5000 Count-Min sketches is timed beside the fresh start of an empty engine.
-Exits with 1 on any mismatch, or if that recovery takes more than twice as long.
+Exits with 1 on any mismatch, if that recovery takes more than twice as long, or if an answer comes
+later than 20 s after the driver was killed, or 10 s after the broker was (medians).
 """
 
 from __future__ import annotations

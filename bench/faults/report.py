@@ -17,6 +17,7 @@ from bench.goals import Goal
 from bench.machine import measured_on
 
 TIMES_FRESH = 2.0  # a recovery may take this many times as long as a fresh start
+MEDIANS = {"driver": 20.0, "broker": 10.0}  # seconds from a kill to the next answer
 
 
 @dataclass
@@ -65,6 +66,10 @@ def goals(outcome: Outcome) -> list[Goal]:
     return [
         Goal("mismatches", float(len(outcome.mismatches)), 0, at_most=True),
         *(
+            Goal(f"median recovery of the {kind}", _median(outcome, kind), bound, " s", True)
+            for kind, bound in MEDIANS.items()
+        ),
+        *(
             Goal(
                 f"first answer with {named}, {what}, against a fresh start",
                 _times_fresh(outcome.starts, what),
@@ -75,6 +80,11 @@ def goals(outcome: Outcome) -> list[Goal]:
             for what in (KILLED, BARE)
         ),
     ]
+
+
+def _median(outcome: Outcome, kind: str) -> float | None:
+    seconds = [kill.seconds for kill in outcome.kills if kill.kind == kind]
+    return median(seconds) if seconds else None
 
 
 def _times_fresh(starts: Sequence[Start], what: str) -> float | None:

@@ -67,18 +67,24 @@ def test_a_fault_is_a_wrong_answer_unless_the_stream_is_still_unseen(asked):
     assert len(wrong_answers({"r": request}, [{**fault, "code": "internal"}], 100)) == 1
 
 
-def outcome(killed, bare, mismatches=()):
+def outcome(killed, bare, mismatches=(), driver=19.0):
     starts = [
         Start(what, seconds - 1, seconds, 10**8)
         for what, seconds in ((FRESH, 30.0), (KILLED, killed), (BARE, bare))
     ]
-    kills = [Kill("driver", 40.0, 1), Kill("worker", 2.0, 0), Kill("worker", 3.0, 0)]
+    kills = [Kill("driver", driver, 1), Kill("worker", 2.0, 0), Kill("worker", 3.0, 0)]
     return Outcome(kills, 10, 5, list(mismatches), starts)
 
 
 def test_goals_are_no_mismatch_and_recovery_within_twice_a_fresh_start():
     assert all(goal.met for goal in goals(outcome(31.0, 59.0)))
-    assert [goal.met for goal in goals(outcome(31.0, 61.0, ["x"]))] == [False, True, False]
+    missed = [goal.met for goal in goals(outcome(31.0, 61.0, ["x"]))]
+    assert missed == [False, True, True, True, False]
+
+
+def test_a_driver_that_takes_more_than_20_s_to_come_back_misses_its_goal():
+    slow = goals(outcome(31.0, 59.0, driver=21.0))
+    assert [goal.name for goal in slow if not goal.met] == ["median recovery of the driver"]
 
 
 def test_results_are_written(tmp_path):
