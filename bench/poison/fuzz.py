@@ -86,12 +86,13 @@ class Fuzzer:
 
     def prepare(self, sde: Client) -> None:
         """The synopses that count tuples, and those that states are imported into."""
-        for dataset in DATASETS:
-            uid = f"{_COUNTER}{dataset}"
-            sde.create("count_min", dataset=dataset, uid=uid, key="StockID")
-        for cls in KINDS.values():
-            target = import_target(cls)
-            sde.submit("create", **{n: v for n, v in target.items() if v is not None}).result()
+        creates = [
+            {"uid": f"{_COUNTER}{name}", "dataset": name, "kind": "count_min", "key": "StockID"}
+            for name in DATASETS
+        ]
+        creates += [import_target(cls) for cls in KINDS.values()]
+        for pending in [sde.submit("create", **create) for create in creates]:
+            pending.result()
 
     def round(self, messages: int, imports: int) -> None:
         """Send some messages of each topic; return when most replies are there."""

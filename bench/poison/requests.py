@@ -53,6 +53,8 @@ _OPS = {
     "plugins": 1, "unplug": 1, "sites": 0.5,
 }  # fmt: skip
 
+_READS = ("estimate", "describe", "export")
+
 
 class Requests:
     """Makes requests for the request topic."""
@@ -82,6 +84,8 @@ class Requests:
         op = rng.choices(list(_OPS), list(_OPS.values()))[0]
         kind = rng.choice(list(KINDS))
         named = {"id": f"fz-{self._made:x}", "op": op, "uid": self._uid(kind)}
+        if op in _READS and rng.random() < 0.3:
+            named["uid"] = _into(kind)  # what states were imported into
         match op:
             case "create":
                 return {**named, **definition(kind, rng), "uid": self._uid(kind)}
@@ -148,16 +152,20 @@ def definition(kind: str, rng: Random) -> dict[str, Any]:
     }
 
 
+def _into(kind: str) -> str:
+    return f"into-{kind}"
+
+
 def import_target(cls: type[Synopsis]) -> dict[str, Any]:
     """The create of the synopsis that states of a kind are imported into."""
     made = definition(cls.kind, Random(1))
     scope = "dataset" if cls.mergeable else {"stream": "S1"}
-    return {**made, "uid": f"into-{cls.kind}", "scope": scope, "window": None, "ttl": None}
+    return {**made, "uid": _into(cls.kind), "scope": scope, "window": None, "ttl": None}
 
 
 def import_request(cls: type[Synopsis], number: int, state: bytes, replace: bool) -> bytes:
     """A request that imports a state."""
-    fields = {"id": f"import-{number:x}", "op": "import", "uid": f"into-{cls.kind}"}
+    fields = {"id": f"import-{number:x}", "op": "import", "uid": _into(cls.kind)}
     written = base64.b64encode(state).decode()
     return json.dumps(
         {**fields, "state": written, "mode": "replace" if replace else "merge"}

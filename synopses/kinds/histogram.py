@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.base import Arrays, BankedSynopsis, Layout
-from synopses.errors import ParameterError, QueryError, StateError
+from synopses.counts import add_counts, are_too_many
+from synopses.errors import ParameterError, QueryError
 from synopses.items import Items
 from synopses.kernels import histogram as kernel
 from synopses.parameters import parameter
@@ -79,13 +80,14 @@ class Histogram(BankedSynopsis):
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
         kernel.add_linear(arrays["counts"], slots, items.values, self._edges, self._per_width)
 
-    def _load(self, payload: memoryview) -> None:
-        super()._load(payload)
-        check_counts(self, self.arrays["counts"])
+    def _merge(self, other: Self) -> None:
+        add_counts(self.arrays["counts"], other.arrays["counts"])
 
     @question
     def counts(self) -> Estimate:
         """Number of values in each bucket; the details have the edges and the counts outside."""
+        if are_too_many(self.arrays["counts"][0]):
+            return TOO_MANY
         counts = self.arrays["counts"][0].tolist()
         details = {"edges": self._edges.tolist(), "below": counts[0], "above": counts[-1]}
         return Estimate(counts[1:-1], confidence=1.0, details=details)
@@ -93,6 +95,8 @@ class Histogram(BankedSynopsis):
     @question
     def quantile(self, q: float) -> Estimate:
         """The value that a share `q` of all values do not exceed, spread evenly in its bucket."""
+        if are_too_many(self.arrays["counts"][0]):
+            return TOO_MANY
         found = find_quantile(self.arrays["counts"][0], q)
         if found is None:
             return Estimate(None, details={"why": "empty"})
@@ -122,10 +126,7 @@ class Histogram(BankedSynopsis):
         return cls(low=2.0, high=8.0, buckets=16)
 
 
-def check_counts(synopsis: BankedSynopsis, counts: NDArray[np.int64]) -> None:
-    """Refuse counts that are negative or too large to be summed up."""
-    if (counts < 0).any() or float(counts.sum(dtype=np.float64)) >= 2.0**62:
-        raise StateError(f"{synopsis.kind}: counts below 0 or beyond 2^62")
+TOO_MANY = Estimate(None, details={"saturated": True})
 
 
 def find_quantile(counts: NDArray[np.int64], q: float) -> tuple[int, float] | None:
@@ -145,6 +146,8 @@ def find_quantile(counts: NDArray[np.int64], q: float) -> tuple[int, float] | No
 
 def find_rank(counts: NDArray[np.int64], bucket: int, inside: float) -> Estimate:
     """Share of counts up to a point of a bucket, between none and all of that bucket's."""
+    if are_too_many(counts):
+        return TOO_MANY
     total = int(counts.sum())
     if not total:
         return Estimate(None, details={"why": "empty"})

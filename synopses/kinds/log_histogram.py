@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.base import Arrays, BankedSynopsis, Layout
+from synopses.counts import add_counts, are_too_many
 from synopses.errors import ParameterError
 from synopses.items import Items
 from synopses.kernels import histogram as kernel
-from synopses.kinds.histogram import check_counts, find_quantile, find_rank
+from synopses.kinds.histogram import TOO_MANY, find_quantile, find_rank
 from synopses.parameters import parameter
 from synopses.questions import Estimate, question
 
@@ -117,13 +118,14 @@ class LogHistogram(BankedSynopsis):
         words = items.values.view(np.uint64)
         kernel.add_logarithmic(arrays["counts"], slots, items.values, words, *self._search)
 
-    def _load(self, payload: memoryview) -> None:
-        super()._load(payload)
-        check_counts(self, self.arrays["counts"])
+    def _merge(self, other: Self) -> None:
+        add_counts(self.arrays["counts"], other.arrays["counts"])
 
     @question
     def quantile(self, q: float) -> Estimate:
         """The value that a share `q` of all values do not exceed."""
+        if are_too_many(self.arrays["counts"][0]):
+            return TOO_MANY
         found = find_quantile(self.arrays["counts"][0], q)
         if found is None:
             return Estimate(None, details={"why": "empty"})
@@ -153,6 +155,8 @@ class LogHistogram(BankedSynopsis):
     @question
     def counts(self) -> Estimate:
         """The buckets that are not empty, as [lower, upper, count]; none where unbounded."""
+        if are_too_many(self.arrays["counts"][0]):
+            return TOO_MANY
         edges = self._edges.tolist()
         bounds = [None, *(-e for e in reversed(edges)), *edges, None]
         counts = self.arrays["counts"][0]

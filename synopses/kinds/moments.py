@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.base import Arrays, BankedSynopsis, Layout
+from synopses.counts import add_counts
 from synopses.errors import StateError
 from synopses.items import Items
 from synopses.kernels import moments as kernel
@@ -69,7 +70,8 @@ class Moments(BankedSynopsis):
         )
 
     def _merge(self, other: Self) -> None:
-        for name in ("count", "sums", "squares", "cubes"):
+        add_counts(self.arrays["count"], other.arrays["count"])
+        for name in ("sums", "squares", "cubes"):
             self.arrays[name] += other.arrays[name]
         mine = self.arrays["extremes"]
         np.maximum(mine, other.arrays["extremes"], out=mine)
@@ -77,10 +79,11 @@ class Moments(BankedSynopsis):
     def _load(self, payload: memoryview) -> None:
         super()._load(payload)
         count, extremes = int(self.arrays["count"][0]), self.arrays["extremes"][0]
-        if count < 0:
-            raise StateError(f"{self.kind}: a count of {count}")
-        if (count > 0) != bool(extremes.all()) or not all(map(math.isfinite, self._extremes())):
+        has_extremes = bool(extremes.all())
+        if has_extremes != bool(extremes.any()) or (count and not has_extremes):
             raise StateError(f"{self.kind}: count and extremes cannot belong together")
+        if has_extremes and not all(map(math.isfinite, self._extremes())):
+            raise StateError(f"{self.kind}: an extreme that is not finite")
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -93,7 +96,8 @@ class Moments(BankedSynopsis):
     @question
     def count(self) -> Estimate:
         """Number of values."""
-        return _exactly(int(self.arrays["count"][0]))
+        count = int(self.arrays["count"][0])
+        return _exactly(count) if count >= 0 else Estimate(None, details=self._saturated())
 
     @question
     def sum(self) -> Estimate:
@@ -142,16 +146,18 @@ class Moments(BankedSynopsis):
     @question
     def min(self) -> Estimate:
         """Smallest value."""
-        return _exactly(self._extremes()[0] if self.count().value else None)
+        return _exactly(self._extremes()[0] if self.arrays["count"][0] else None)
 
     @question
     def max(self) -> Estimate:
         """Largest value."""
-        return _exactly(self._extremes()[1] if self.count().value else None)
+        return _exactly(self._extremes()[1] if self.arrays["count"][0] else None)
 
     def _saturated(self) -> dict[str, Any]:
-        """What answers that need the sums say once digits may have run over."""
-        return {"saturated": True} if self.arrays["count"][0] >= _MOST_ITEMS else {}
+        """What answers that need the sums say once digits, or the count itself, may have run
+        over: no stream does that, but imported states may say so."""
+        fits = 0 <= self.arrays["count"][0] < _MOST_ITEMS
+        return {} if fits else {"saturated": True}
 
     def _second(self) -> Fraction:
         n = int(self.arrays["count"][0])
@@ -170,7 +176,7 @@ class Moments(BankedSynopsis):
         top = np.uint64(1) << np.uint64(63)
         negative = words < top
         values = np.where(negative, ~words, words ^ top).view(np.float64)
-        return [float(v) if self.arrays["count"][0] else 0.0 for v in values]
+        return [float(value) for value in values]
 
 
 def _exactly(value: Any, details: dict[str, Any] | None = None) -> Estimate:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from synopses.base import Synopsis
-from synopses.errors import StateError, SynopsisError
+from synopses.errors import MergeError, QueryError, StateError, SynopsisError
 from synopses.laws.law import (
     answers,
     demand,
@@ -42,7 +42,10 @@ def damaged_bytes_are_refused(cls: type[Synopsis], cases: int = 1_000) -> None:
 
 @law
 def forged_payloads_do_no_harm(cls: type[Synopsis], cases: int = 100) -> None:
-    """A payload changed under a fresh checksum is refused, or gives a synopsis that still works."""
+    """A payload changed under a fresh checksum is refused, or gives a synopsis that still works.
+
+    It takes items, merges with others and with itself, and its bytes can be read again then.
+    """
     rng = np.random.default_rng(16)
     state = unpack(filled(cls, seed=16).to_bytes())
     more, partner = example_items(cls, seed=17, n=50), filled(cls, seed=18, n=50)
@@ -51,15 +54,20 @@ def forged_payloads_do_no_harm(cls: type[Synopsis], cases: int = 100) -> None:
         data = pack(state.kind, state.format, state.params, payload)
         try:
             forged = cls.from_bytes(data)
+        except SynopsisError:
+            continue
+        try:
             for _ in answers(forged):
                 pass
             forged.add(more)
             if cls.mergeable:
                 forged.merge(partner)
+                forged.merge(cls.from_bytes(forged.to_bytes()))
             for _ in answers(forged):
                 pass
-        except SynopsisError:
-            continue
+        except (MergeError, QueryError):
+            pass
+        cls.from_bytes(forged.to_bytes())
 
 
 @law

@@ -136,3 +136,20 @@ def test_the_whole_range_of_floats_has_buckets():
     filled(sketch, np.array([1e-299, 1e299, -1.0, 5e-324, 1.7e308]))
     assert sketch.quantile(0.0).value == pytest.approx(-1, rel=0.1)
     assert sketch.quantile(0.8).value == pytest.approx(1e299, rel=0.1)
+
+
+@pytest.mark.parametrize("cls", [Histogram, LogHistogram])
+def test_counts_beyond_what_can_be_summed_up_are_called_saturated_and_still_readable(cls):
+    synopsis = cls.example()
+    synopsis.arrays["counts"][0, 3] = 2**61
+    for _ in range(3):
+        synopsis.merge(cls.from_bytes(synopsis.to_bytes()))
+        synopsis.add(Items.of(values=[5.0]))
+        again = cls.from_bytes(synopsis.to_bytes())
+        for query in (
+            {"type": "quantile", "q": 0.5},
+            {"type": "rank", "value": 5},
+            {"type": "counts"},
+        ):
+            answer = again.estimate(query)
+            assert (answer.value, answer.details) == (None, {"saturated": True})

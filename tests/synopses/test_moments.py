@@ -105,3 +105,18 @@ def test_sums_of_more_items_than_digits_have_room_for_are_not_answered():
         )
     assert (moments.count().value, moments.min().value, moments.max().value) == (2**35, 1.0, 2.0)
     assert moments.summary().details == {"saturated": True}
+
+
+def test_a_count_that_ran_over_is_called_saturated_and_the_state_is_still_readable():
+    synopsis = Moments()
+    synopsis.add(Items.of(values=[1.0, 2.0]))
+    synopsis.arrays["count"][0] = 2**62
+    for _ in range(3):
+        synopsis.merge(Moments.from_bytes(synopsis.to_bytes()))
+        again = Moments.from_bytes(synopsis.to_bytes())
+        assert (again.sum().value, again.sum().details) == (None, {"saturated": True})
+        assert again.min().value == 1.0
+    synopsis.arrays["count"][0] = -5
+    assert (synopsis.count().value, synopsis.count().details) == (None, {"saturated": True})
+    assert synopsis.mean().value is None
+    assert synopsis.max().value == 2.0
