@@ -127,7 +127,8 @@ def _flush(producer: Producer, seconds: float) -> None:
     except SystemError as disguise:
         if isinstance(disguise.__cause__, KafkaException):
             raise disguise.__cause__ from disguise
-        raise
+        # That of a producer that another one has fenced off may come without its cause.
+        raise KafkaException(KafkaError(KafkaError._FATAL, str(disguise))) from disguise
 
 
 def _produce(producer: Producer, row: Row, index: int, refused: set[int]) -> None:
