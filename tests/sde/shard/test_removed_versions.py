@@ -3,6 +3,7 @@
 import pytest
 from exchanging import SCOPES, crashed, exports, filled, make
 
+from sde.records.seal import LoopSeal
 from sde.testing import LocalEngine
 from sde.testing.messages import TIME
 
@@ -17,7 +18,7 @@ RESTORE_X = request("restore", version="x", **{"as": "v"})
 
 @pytest.fixture
 def engine(tmp_path):
-    engine = LocalEngine(shards=3, snapshots=tmp_path, checkpoint="one")
+    engine = LocalEngine(shards=3, snapshots=tmp_path, seal=LoopSeal.new("one"))
     engine.run([make("u", "count_min")])
     return engine
 
@@ -96,7 +97,7 @@ def test_what_is_restored_and_removed_in_one_batch_comes_back_whole(scope, tmp_p
 def test_what_another_engine_removed_is_swept_after_a_day(engine, tmp_path):
     engine.run([TAKE_X])
     engine.run([REMOVE_X])
-    other = LocalEngine(shards=1, snapshots=tmp_path, checkpoint="other")
+    other = LocalEngine(shards=1, snapshots=tmp_path, seal=LoopSeal.new("other"))
     other.run([make("w", "count_min")])
     take = {"id": "t", "op": "snapshot", "uid": "w", "version": "1"}
     other.run([take])

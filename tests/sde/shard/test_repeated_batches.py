@@ -3,6 +3,7 @@
 import pytest
 from exchanging import SCOPES, crashed, exports, feed, filled, make, rows
 
+from sde.records.seal import LoopSeal
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
 from sde.testing import LocalEngine
@@ -10,7 +11,7 @@ from sde.testing import LocalEngine
 
 @pytest.fixture
 def engine(tmp_path):
-    engine = LocalEngine(shards=2, snapshots=tmp_path, checkpoint="one")
+    engine = LocalEngine(shards=2, snapshots=tmp_path, seal=LoopSeal.new("one"))
     engine.run([make("u", "count_min")])
     return engine
 
@@ -47,7 +48,7 @@ def test_a_repeated_batch_restores_and_lists_what_it_found_the_first_time(engine
 def test_another_engine_with_the_same_topics_sees_all_versions(engine, tmp_path):
     for i in range(3):
         engine.run([{"id": f"s{i}", "op": "snapshot", "uid": "u"}])
-    other = LocalEngine(shards=3, snapshots=tmp_path, checkpoint="other")
+    other = LocalEngine(shards=3, snapshots=tmp_path, seal=LoopSeal.new("other"))
     assert other.ask(op="restore", uid="u")["value"] == "3"
     assert other.ask(id="t", op="snapshot", uid="u")["value"] == "4"
 

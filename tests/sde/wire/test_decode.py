@@ -36,7 +36,7 @@ MESSAGES = [
     {"op": "import", "id": "r", "uid": "u", "state": "AAAA", "mode": "replace", "tuples": 7},
     {"op": "import", "id": "r", "uid": "u", "state": "AAAA", "stream": "s"},
     {"op": "list", "id": "r", "dataset": "D", "after": "u", "limit": 7},
-    {"op": "describe", "id": "r", "uid": "u"},
+    {"op": "describe", "id": "r", "uid": "u", "digest": True},
     {"op": "snapshot", "id": "r", "uid": "u", "version": "v1"},
     {"op": "restore", "id": "r", "uid": "u", "version": "v1", "as": "new"},
     {"op": "snapshots", "id": "r", "uid": "u"},
