@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 
 import pytest
+from integration.shared_engine.plugin_keys import AUTHOR, public
 
 from clients import Client, KafkaTransport
 from clients.engine_process import EngineProcess
 from clients.transport import Topics
+from service.broker.embedded import EmbeddedBroker
 from service.kafka.topics import TopicSpec, ensure_topics
+from tests.docs.test_pages import run
 
 PARTITIONS = {"in-1": 1, "in-2": 2, "in-5": 5}
 LOGGING = "sde-logging"
@@ -18,6 +21,7 @@ class Running:
     """An engine to talk to."""
 
     process: EngineProcess
+    broker: EmbeddedBroker
 
     def client(self, data="sde-data", timeout=120):
         topics = Topics(data=data)
@@ -28,22 +32,28 @@ class Running:
 
 @pytest.fixture(scope="package")
 def engine(tmp_path_factory, broker):
-    """Each test uses data sets and uids of its own. A test may kill or rescale the engine, if it
-    runs again when the test ends."""
+    """Each test uses data sets and uids of its own. A test may kill or rescale the engine, or kill
+    its broker, if they run again when the test ends."""
     folder = tmp_path_factory.mktemp("engine")
     servers = broker.bootstrap_servers
     specs = [TopicSpec(name, count) for name, count in PARTITIONS.items()]
     ensure_topics({"bootstrap.servers": servers}, specs)
+    made = run(folder, "sde", "plugin", "keygen")
+    assert made.returncode == 0, made.stderr
     config = folder / "sde.toml"
     config.write_text(
         f"""
         bootstrap_servers = "{servers}"
         shards = 5
+        plugin_keys = ["{public(AUTHOR)}", "{made.stdout.split()[0]}"]
+        [limits]
+        plugin_seconds = 20
+        plugin_bytes = {256 << 20}
         [topics]
         data = {[*PARTITIONS, "sde-data"]}
         logging = "{LOGGING}"
         """
     )
-    with EngineProcess(folder / "data", "--config", str(config)) as process:
-        yield Running(process)
-    assert not (folder / "data" / "arena").exists()
+    with EngineProcess(folder / "sde-data", "--config", str(config), "--cores", "2") as process:
+        yield Running(process, broker)
+    assert not (folder / "sde-data" / "arena").exists()

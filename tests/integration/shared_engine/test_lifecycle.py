@@ -102,7 +102,7 @@ def test_a_snapshot_comes_back_under_another_uid(sde, filled):
 
 
 def test_rescaling_changes_no_answer(sde, process, filled):
-    command = [sys.executable, "-m", "clients.cli", "rescale", "--partitions", "4"]
+    command = [sys.executable, "-m", "clients.cli", "rescale", "--partitions", "3"]
     done = subprocess.run(
         [*command, "--data-dir", str(process.folder)], capture_output=True, text=True, timeout=600
     )
@@ -110,7 +110,7 @@ def test_rescaling_changes_no_answer(sde, process, filled):
     assert states(sde) == expected()
     metadata = sorted((process.folder / "checkpoint" / "offsets").glob("[0-9]*"), key=by_number)
     conf = json.loads(metadata[-1].read_text().splitlines()[1])["conf"]
-    assert conf["spark.sql.shuffle.partitions"] == "4"
+    assert conf["spark.sql.shuffle.partitions"] == "3"
 
 
 def by_number(path):

@@ -9,13 +9,12 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from integration.waiting import wait_for_tuples
 
-from clients import Client, KafkaTransport
-from clients.engine_process import EngineProcess
 from clients.transport import Topics
 from synopses import KINDS, Items
 
 pytestmark = pytest.mark.integration
 
+DATASET = "killed"
 KINDS_ASKED = ("count_min", "hyperloglog", "quantiles", "sample")
 
 
@@ -28,66 +27,54 @@ def tuples(count):
     ]
 
 
-def test_a_killed_service_goes_on_as_if_nothing_had_happened(tmp_path, broker):
+def test_a_killed_service_goes_on_as_if_nothing_had_happened(engine):
     """The engine is killed twice while tuples and requests flow in."""
     data = tuples(120_000)
-    config = tmp_path / "sde.toml"
-    roles = ("requests", "output", "dead_letters", "union", "peers", "outbound", "commits")
-    names = {role: f"kill-{role}" for role in roles}
-    lines = [f'{role} = "{name}"' for role, name in names.items()]
-    config.write_text(
-        f'bootstrap_servers = "{broker.bootstrap_servers}"\n'
-        '[topics]\ndata = ["kill-data"]\n' + "\n".join(lines)
-    )
-    engine = EngineProcess(tmp_path / "engine", "--config", str(config))
-    engine.start()
-    servers = broker.bootstrap_servers
+    process, servers = engine.process, engine.broker.bootstrap_servers
+    topics = Topics()
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
     sent = []
 
     def request(**fields):
-        sent.append(f"r{len(sent)}")
-        producer.produce(names["requests"], json.dumps({"id": sent[-1], **fields}))
+        sent.append(f"kill-{len(sent)}")
+        producer.produce(topics.requests, json.dumps({"id": sent[-1], **fields}))
 
     for kind in KINDS_ASKED:
         cls = KINDS[kind]
         fields = {"key": "k"} if cls.reads & {"keys", "texts"} else {"value": "v"}
         for scope in ("dataset", "stream"):
             request(
-                op="create", uid=f"{kind} {scope}", dataset="d", kind=kind, scope=scope, **fields
+                op="create",
+                uid=f"{kind} {scope}",
+                dataset=DATASET,
+                kind=kind,
+                scope=scope,
+                **fields,
             )
     producer.flush()
     third = len(data) // 3
     for part in range(3):
         for number, (stream, values) in enumerate(data[part * third : (part + 1) * third]):
-            message = {"dataset": "d", "stream": stream, "values": values}
-            producer.produce("kill-data", json.dumps(message), key=stream)
+            message = {"dataset": DATASET, "stream": stream, "values": values}
+            producer.produce(topics.data, json.dumps(message), key=stream)
             producer.poll(0)
             if number % 2000 == 0:
                 request(op="estimate", uid="count_min dataset", query={"key": "k1"})
         if part < 2:
             producer.flush()
-            kill_in_a_batch(engine)
-            engine.start()
+            kill_in_a_batch(process)
+            process.start()
     producer.flush()
-    try:
-        with Client(transport(servers, names), timeout=120) as sde:
-            wait_for_tuples(sde, "hyperloglog dataset", len(data))
-            check_against_recomputation(sde, data)
-    finally:
-        assert engine.stop() == 0
-    assert replies(servers, names["output"], set(sent)) == Counter(sent)
+    with engine.client() as sde:
+        wait_for_tuples(sde, "hyperloglog dataset", len(data))
+        check_against_recomputation(sde, data)
+    assert replies(servers, topics.output, set(sent)) == Counter(sent)
 
 
-def transport(servers, names):
-    topics = Topics(names["requests"], "kill-data", names["output"], names["dead_letters"])
-    return KafkaTransport(servers, topics=topics)
-
-
-def kill_in_a_batch(engine):
+def kill_in_a_batch(process):
     """After a random while, so that some batch is in the middle of something."""
-    time.sleep(np.random.default_rng(engine.pid).uniform(0.3, 2.5))
-    engine.kill()
+    time.sleep(np.random.default_rng(process.pid).uniform(0.3, 2.5))
+    process.kill()
 
 
 def check_against_recomputation(sde, data):
@@ -130,6 +117,6 @@ def replies(servers, topic, wanted):
         if message.error() is not None:
             consumer.close()
             return counted
-        name = json.loads(message.value())["request"]
+        name = json.loads(message.value()).get("request")
         if name in wanted:
             counted[name] += 1

@@ -6,12 +6,10 @@ import shutil
 import time
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from integration.shared_engine.plugin_keys import AUTHOR, STRANGER, public
 from plugin_sources import TOTAL, WAYS, plugin_request, touchy
 
-from bench.processes import family, runs
-from clients import Client, Refused
-from clients.engine_process import EngineProcess
+from clients import Refused
 from sde.wire.plugins import signed_bytes
 from synopses import CountMin, Items
 from synopses.examples import geofence
@@ -20,15 +18,9 @@ from tests.docs.test_pages import run
 
 pytestmark = pytest.mark.integration
 
-AUTHOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 PAGE = next(p for p in pages() if p.path == ROOT / "docs" / "how-to" / "plug-ins.md")
 STREAMS = [f"s{i}" for i in range(5)]
 START = 1_700_000_000_000
-
-
-def public(key):
-    return base64.b64encode(key.public_key().public_bytes_raw()).decode()
 
 
 def signed(name, source, key=AUTHOR):
@@ -39,36 +31,14 @@ def signed(name, source, key=AUTHOR):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Where the engine runs, and where its user made a key as the page on plug-ins says."""
-    folder = tmp_path_factory.mktemp("plugins")
-    made = run(folder, "sde", "plugin", "keygen")
-    assert made.returncode == 0, made.stderr
-    own_key = made.stdout.split()[0]
-    (folder / "sde.toml").write_text(
-        f"""
-        plugin_keys = ["{public(AUTHOR)}", "{own_key}"]
-        [limits]
-        plugin_seconds = 20
-        plugin_bytes = {256 << 20}
-        """
-    )
-    return folder
-
-
-def serve(folder):
-    return EngineProcess(folder / "sde-data", "--config", str(folder / "sde.toml"))
-
-
-@pytest.fixture(scope="module")
-def engine(folder):
-    with serve(folder) as process:
-        yield process
+def folder(engine):
+    """Where `sde serve` was called, and where its user made a key as the page on plug-ins says."""
+    return engine.process.folder.parent
 
 
 @pytest.fixture
 def sde(engine):
-    with Client(engine.bootstrap_servers, timeout=120) as client:
+    with engine.client() as client:
         yield client
 
 
@@ -113,13 +83,13 @@ def test_a_plug_in_is_added_used_over_shards_windows_and_watches_and_unplugged(s
         sde.submit("unplug", name="total").result()
 
 
-def test_after_a_kill_the_plug_in_and_its_states_are_there(folder, engine):
-    with Client(engine.bootstrap_servers, timeout=120) as sde:
+def test_after_a_kill_the_plug_in_and_its_states_are_there(engine):
+    with engine.client() as sde:
         before = sde.submit("plugins").result()["value"]
         value = sde.estimate("whole").value
-    engine.kill()
-    engine.start()
-    with Client(engine.bootstrap_servers, timeout=180) as sde:
+    engine.process.kill()
+    engine.process.start()
+    with engine.client(timeout=180) as sde:
         assert sde.submit("plugins").result()["value"] == before
         assert sde.estimate("whole").value == value
         send(sde, "used", [1.0] * 100)
@@ -130,7 +100,7 @@ def test_after_a_kill_the_plug_in_and_its_states_are_there(folder, engine):
         assert sde.submit("unplug", name="total").result()["value"] == ["total@1"]
 
 
-def test_the_commands_of_the_page_work_with_signatures_as_shown(folder, engine):
+def test_the_commands_of_the_page_work_with_signatures_as_shown(folder):
     shutil.copy(geofence.__file__, folder)
     commands = next(b.text for b in PAGE.blocks if "sde plugin add geofence.py" in b.text)
     shown = run(folder, "bash", "-euc", commands)
@@ -207,13 +177,3 @@ def test_misbehaving_plug_ins_are_quarantined_while_a_count_min_on_the_stream_st
     exact = CountMin()
     exact.add(Items.of([i % 11 for n in (1_000, 5, 1_000) for i in range(n)]))
     assert sde.export("steady") == exact.to_bytes()
-
-
-def test_with_the_engine_end_the_processes_of_its_plug_ins(engine):
-    hosts = [p.pid for p in family(engine.pid) if b"sde.plugins.host" in p.command]
-    assert hosts
-    assert engine.stop() == 0
-    deadline = time.monotonic() + 30
-    while any(runs(pid) for pid in hosts):
-        assert time.monotonic() < deadline, "processes of plug-ins outlive their engine"
-        time.sleep(0.1)

@@ -15,20 +15,12 @@ import pytest
 from integration.waiting import wait_for_tuples
 
 from bench.processes import runs, task_workers
-from bench.site import new_site
 from synopses import KINDS, Items
 
 pytestmark = pytest.mark.integration
 
 ASKED = ("count_min", "hyperloglog")
 STREAMS = 40
-
-
-@pytest.fixture(scope="module")
-def site():
-    """An engine and a broker that the tests may break; each test uses its own data set."""
-    with new_site() as made, made.engine:
-        yield made
 
 
 class Counted:
@@ -83,32 +75,32 @@ def recomputed(kind, keys):
     return synopsis.to_bytes()
 
 
-def test_a_killed_python_worker_costs_nothing_and_counts_nothing_twice(site):
+def test_a_killed_python_worker_costs_nothing_and_counts_nothing_twice(engine):
     rng = np.random.default_rng(1)
-    with site.client(120) as sde:
+    with engine.client() as sde:
         data = Counted(sde, "worker")
         for _ in range(3):
             data.send(20_000)
             time.sleep(rng.uniform(0.1, 0.8))  # so that a batch is in the middle of something
-            for worker in task_workers(site.engine.pid)[:2]:
+            for worker in task_workers(engine.process.pid)[:2]:
                 os.kill(worker, signal.SIGKILL)
         data.send(20_000)
         data.check()
-    assert runs(site.engine.pid)
+    assert runs(engine.process.pid)
 
 
-def test_a_broker_that_is_killed_and_comes_back_is_waited_for(site):
-    with site.client(120) as sde:
+def test_a_broker_that_is_killed_and_comes_back_is_waited_for(engine):
+    with engine.client() as sde:
         data = Counted(sde, "broker")
         data.send(20_000)
         asked = sde.submit_estimate(data.uid("hyperloglog", "dataset"))
-        site.broker.kill()
+        engine.broker.kill()
         time.sleep(1)
-        site.broker.start()
+        engine.broker.start()
         data.send(20_000)
         assert asked.result().value > 0
         data.check()
-    assert runs(site.engine.pid)
+    assert runs(engine.process.pid)
 
 
 def delete_all(shard):
@@ -138,15 +130,15 @@ def array_files(shard):
 @pytest.mark.parametrize(
     "spoil", [delete_all, write_rubbish_into_the_header, delete_arrays, cut_arrays]
 )
-def test_a_spoilt_arena_is_built_again_from_the_state_store(site, spoil):
+def test_a_spoilt_arena_is_built_again_from_the_state_store(engine, spoil):
     """(Other numbers written into an array, under a header that still fits, nobody can see.)"""
-    with site.client(120) as sde:
+    with engine.client() as sde:
         data = Counted(sde, spoil.__name__)
         data.send(20_000)
         data.check()
-        shards = sorted(site.arena.glob("shard-*"))
+        shards = sorted((engine.process.folder / "arena").glob("shard-*"))
         for shard in shards[:2]:
             spoil(shard)
         data.send(5_000)
         data.check()
-    assert runs(site.engine.pid)
+    assert runs(engine.process.pid)
