@@ -179,6 +179,7 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.LIMIT_EXCEEDED: LimitExceeded,
     Code.TOO_LARGE: LimitExceeded,
     Code.INCOMPLETE: EngineFailed,
+    Code.PASSED_OVER: EngineFailed,
     Code.INTERNAL: EngineFailed,
 }
 

@@ -100,6 +100,10 @@ class Settings:
         default="stop",
         metadata={"help": "a checkpoint set back by a back-up: stop, or continue and reply again"},
     )
+    stuck_seconds: float = field(
+        default=300.0,
+        metadata={"help": "a batch in which no task ends for so long is taken for an endless loop"},
+    )
     compact_factor: float = field(
         default=1.0, metadata={"help": "log size, as a multiple of the snapshot, that compacts"}
     )
@@ -126,6 +130,8 @@ class Settings:
             raise SettingsError(f"broker_bytes={self.broker_bytes}: expected at least 0")
         if not self.batch_seconds > 0:
             raise SettingsError(f"batch_seconds={self.batch_seconds}: expected more than 0")
+        if not self.stuck_seconds > 0:
+            raise SettingsError(f"stuck_seconds={self.stuck_seconds}: expected more than 0")
         self._check_plugins()
 
     def _check_plugins(self) -> None:

@@ -28,6 +28,19 @@ class Messages:
     def __len__(self) -> int:
         return len(self.offsets)
 
+    def part(self, first: int, stop: int) -> Messages:
+        """The messages from index `first` to before `stop`, of which there is at least one."""
+        begin = int(self.starts[first])
+        return Messages(
+            self.topic,
+            self.partition,
+            self.buffer[begin : self.ends[stop - 1] + 1],
+            self.starts[first:stop] - begin,
+            self.ends[first:stop] - begin,
+            self.offsets[first:stop],
+            self.timestamps[first:stop],
+        )
+
     def payload(self, index: int) -> bytes:
         """A copy of one payload, for a dead letter."""
         return self.buffer[self.starts[index] : self.ends[index]].tobytes()

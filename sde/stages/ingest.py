@@ -49,6 +49,7 @@ from sde.wire import (
 _LARGEST_REQUEST = 4 << 20
 _ABOUT_VERSIONS = (Restore, Snapshot, Snapshots, RemoveSnapshot)
 _IMPORT = str(Import.__struct_config__.tag)
+_LARGEST_WITH_ID = 1 << 20  # bytes of a request that was passed over
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
 
 
@@ -89,6 +90,11 @@ class Ingest:
     def on_peers(self, messages: Messages) -> list[Arrived]:
         """What is from no site we know is only counted: nobody waits for a reply."""
         return [from_site(*each, self._peers) for each in _each(messages)]
+
+    def passed_over(self, message: Messages, fault: Fault) -> Unreadable:
+        """What stands for one request that cannot be handled, under its id if it tells one."""
+        ((payload, position, time),) = _each(message)
+        return Unreadable(position=position, time=time, fault=fault, id=_id_of(payload))
 
     def on_loop(self, messages: Messages) -> tuple[list[Arrived], list[ReplyFields]]:
         """What the engine told itself; dead letters for what others want it to believe.
@@ -152,9 +158,7 @@ class Ingest:
             asked = Asked(position=position, time=time, request=request)
             asked = split(asked, self._peers, self._seal.checkpoint)
         except Refusal as refusal:
-            given = message.get("id")
-            named = given if isinstance(given, str) else ""
-            return Unreadable(position=position, time=time, fault=refusal.fault, id=named)
+            return Unreadable(position=position, time=time, fault=refusal.fault, id=_id(message))
         if isinstance(request, _ABOUT_VERSIONS):
             return structs.replace(asked, attached=self._attached(request, position))
         return asked
@@ -209,6 +213,19 @@ def _identity(checkpoint: str) -> str:
     """A name for files that others read: it does not tell the checkpoint's."""
     named = checkpoint not in ("", "-")
     return hashlib.sha256(checkpoint.encode()).hexdigest()[:32] if named else ""
+
+
+def _id(message: Any) -> str:
+    """The id that a request has given itself, if it has."""
+    named = message.get("id") if isinstance(message, dict) else None
+    return named if isinstance(named, str) else ""
+
+
+def _id_of(payload: bytes) -> str:
+    try:
+        return _id(orjson.loads(payload)) if len(payload) <= _LARGEST_WITH_ID else ""
+    except orjson.JSONDecodeError:
+        return ""
 
 
 def _each(messages: Messages) -> list[tuple[bytes, Position, int]]:

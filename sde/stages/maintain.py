@@ -68,7 +68,9 @@ from sde.wire.windows import ARRIVAL
 _log = logging.getLogger(__name__)
 _NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug)
 _ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
-_LONGEST_ROUND = 10  # batches after which what one told the next has long been read
+# Batches after which what one told the next has been read. (It waits while the safety net cuts a
+# batch that dies into hundreds of small ones.)
+_LONGEST_ROUND = 1_000
 _NOWHERE = Position("", 0, 0)  # of what a shard noticed by itself
 
 

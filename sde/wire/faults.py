@@ -34,6 +34,7 @@ class Code(enum.StrEnum):
     IN_USE = "in_use"  # a plug-in that synopses are made of
     QUARANTINED = "quarantined"  # the synopsis is of a plug-in that misbehaved
     INCOMPLETE = "incomplete"  # not every shard, or site, answered
+    PASSED_OVER = "passed_over"  # the process that handled the message died, each time
     INTERNAL = "internal"  # a defect of the engine: please report it
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from sde.records.seal import LoopSeal
 from service.broker.disk_share import partition_bytes
 from service.broker.embedded import EmbeddedBroker
 from service.engine.clock import Clock
+from service.engine.deaths import StuckTasks
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
 from service.engine.log_files import LogFiles
@@ -33,12 +33,12 @@ from service.engine.progress import ProgressLog
 from service.engine.query import start_query
 from service.engine.rescale import RescaleError, RescaleNote, repartition
 from service.engine.restored import check_restored
+from service.engine.safety_net import SafetyNet
 from service.engine.topics import prepare_topics
 from service.engine.warm_up import warm_up
 from service.java import find_java
 from service.settings import Settings
 from service.spark.session import start_spark, start_workers
-from service.startup_errors import StartupError
 
 _WARM_UP_SECONDS = 180.0
 _STOP_SECONDS = 120.0
@@ -58,6 +58,7 @@ class Engine:
         self._progress = ProgressLog(settings.data_dir.absolute() / "logs" / "batches.jsonl")
         self._log_files = LogFiles(settings)
         self._stop_file = settings.data_dir.absolute() / "stop"
+        self._net: SafetyNet | None = None
         self._rescale_note = RescaleNote(settings.data_dir)
         self._broker: EmbeddedBroker | None = None
 
@@ -95,9 +96,10 @@ class Engine:
             prepare_topics(settings, self._report)
             check_restored(settings, self._report)
             make_secret(settings)
-            self._query = start_query(self._spark, settings, self._stop_file)
+            self._net = SafetyNet(settings, self._stop_file, self._report)
+            self._start_query()
             self._report("warming up")
-            warm_up(settings, _WARM_UP_SECONDS, self.check)
+            self._warm_up()
             workers.result()
         self._start_threads(settings, read_seal(settings))
         end_upgrade(settings)
@@ -124,14 +126,34 @@ class Engine:
         broker.start()
         self.settings = replace(self.settings, bootstrap_servers=broker.bootstrap_servers)
 
-    def check(self) -> None:
-        """Raise StartupError if the query has ended by itself; log the batches since last time."""
-        query = self._query
+    def check(self) -> bool:
+        """Whether all is well; log the batches since last time.
+
+        If the query has ended by itself, or hangs, it is started again as the safety net says,
+        which raises StartupError where there is no use in it.
+        """
+        query, net = self._query, self._net
         assert query is not None
-        self._progress.follow(query)
+        assert net is not None
+        self._progress.follow(query, net.passed_over)
         if not query.isActive:
-            logs = self.settings.data_dir / "logs" / "spark.log"
-            raise StartupError(f"the query ended: {_reason(str(query.exception()))} (see {logs})")
+            net.on_death(str(query.exception()))
+        elif self._stuck.look():
+            query.stop()
+            net.on_death(f"no task ended for {self.settings.stuck_seconds:g} s")
+        else:
+            net.follow()
+            return not net.busy
+        self._start_query()
+        return False
+
+    def _start_query(self) -> None:
+        assert self._net is not None
+        self._stuck = StuckTasks(self._spark, self.settings.stuck_seconds)
+        self._query = start_query(self._spark, self.settings, self._net.steering())
+
+    def _warm_up(self) -> None:
+        warm_up(self.settings, _WARM_UP_SECONDS + self.settings.stuck_seconds, self.check)
 
     def supervise(self) -> None:
         """Restart a broker that ended, `check`, bound the logs, do a rescaling if one is wanted."""
@@ -140,7 +162,7 @@ class Engine:
         self.check()
         self._log_files.bound()
         partitions = self._rescale_note.partitions()
-        if partitions is not None:
+        if partitions is not None and not (self._net and self._net.busy):
             self._rescale(partitions)
 
     def _rescale(self, partitions: int) -> None:
@@ -152,8 +174,8 @@ class Engine:
             repartition(self._spark, self.settings.checkpoint, partitions)
         except RescaleError as error:
             failure = str(error)
-        self._query = start_query(self._spark, self.settings, self._stop_file)
-        warm_up(self.settings, _WARM_UP_SECONDS, self.check)
+        self._start_query()
+        self._warm_up()
         self._report(failure or f"rescaled to {partitions} partitions")
         self._rescale_note.done(failure)
 
@@ -198,12 +220,6 @@ class Engine:
         path = self.settings.data_dir / "address.json"
         path.write_text(json.dumps(address, indent=2))
         self._parts.callback(path.unlink, missing_ok=True)
-
-
-def _reason(failure: str) -> str:
-    """The line of a stack trace that says why: that of our own error, or the first."""
-    ours = re.findall(r"^(?:service|sde)\.[\w.]+: (.+)$", failure, re.MULTILINE)
-    return str(ours[-1]) if ours else failure.split("\n", 1)[0][:500]
 
 
 def _busy(query: StreamingQuery) -> bool:

@@ -34,6 +34,7 @@ class BatchLine(TypedDict):
     at: str
     milliseconds: dict[str, int]
     offsets: OffsetsJson
+    passed_over: int  # messages that killed, in the life of the checkpoint
 
 
 class ProgressLog:
@@ -44,8 +45,8 @@ class ProgressLog:
         self._last = -1
         self.caught_up = False  # when the last batch ended nothing was left to be read
 
-    def follow(self, query: StreamingQuery) -> None:
-        """Write the batches that ran since the last call."""
+    def follow(self, query: StreamingQuery, passed_over: int = 0) -> None:
+        """Write the batches that ran since the last call; `passed_over` messages are left out."""
         latest = cast("QueryProgress | None", query.lastProgress)
         if latest is None:
             return
@@ -56,7 +57,7 @@ class ProgressLog:
         if new:
             with self._path.open("a") as file:
                 for progress in new:
-                    file.write(json.dumps(_line(progress)) + "\n")
+                    file.write(json.dumps(_line(progress, passed_over)) + "\n")
             self._last = new[-1]["batchId"]
         self.caught_up = all(_is_read(source) for source in recent[-1]["sources"])
 
@@ -81,7 +82,7 @@ def _offsets_json(text: str | None) -> OffsetsJson:
     return offsets or {}
 
 
-def _line(progress: QueryProgress) -> BatchLine:
+def _line(progress: QueryProgress, passed_over: int) -> BatchLine:
     reached: OffsetsJson = {}
     for source in progress["sources"]:
         reached |= _offsets_json(source["endOffset"])
@@ -90,4 +91,5 @@ def _line(progress: QueryProgress) -> BatchLine:
         "at": progress["timestamp"],
         "milliseconds": progress["durationMs"],
         "offsets": reached,
+        "passed_over": passed_over,
     }

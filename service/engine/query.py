@@ -8,11 +8,15 @@ union topic ─────┘
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from sde.records.position import Position
 from sde.stages.wiring import Wiring
 from service.engine.checkpoint_name import checkpoint_name
 from service.engine.loop_secret import read_seal
@@ -26,15 +30,26 @@ from service.stages.rows import KAFKA_ROW, MERGE_ROW
 from service.stages.shard_settings import ShardSettings
 
 
-def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> StreamingQuery:
-    """Start the query of an engine; called in the driver. It begins no batch while `stop_file`
-    exists."""
+@dataclass(frozen=True)
+class Steering:
+    """How the engine steers a query from outside. No batch begins while `stop_file` exists; while
+    `ends_file` exists it says where batches end. The messages `passed_over` are not handled."""
+
+    stop_file: Path
+    ends_file: Path
+    passed_over: Sequence[Position] = ()
+
+
+def start_query(spark: SparkSession, settings: Settings, steering: Steering) -> StreamingQuery:
+    """Start the query of an engine; called in the driver."""
+    stop_file, ends_file = str(steering.stop_file), str(steering.ends_file)
     topics = settings.topics
     data = ReaderOptions(
         kafka=settings.kafka_config,
         topics=list(topics.data),
         on_lost=settings.on_lost,
-        stop_file=str(stop_file),
+        stop_file=stop_file,
+        ends_file=ends_file,
         target_seconds=settings.batch_seconds,
         largest_messages=settings.largest_batch,
     )
@@ -43,18 +58,17 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
         topics=[topics.requests, topics.union, topics.peers],
         on_lost=settings.on_lost,
         may_lose=(topics.union, topics.peers),  # see docs/design/time.md
-        stop_file=str(stop_file),
+        stop_file=stop_file,
+        ends_file=ends_file,
     )
-    sink = SinkOptions(
-        kafka=settings.kafka_config, query=checkpoint_name(settings), markers=topics.commits
-    )
+    passed_over = steering.passed_over
     buckets = settings.cores
     shards = ShardSettings(
         wiring=wiring_of(settings),
         arena=settings.arena_folder.absolute(),
         buckets=buckets,
         compact_factor=settings.compact_factor,
-        tuples=_source_options(data, settings),
+        tuples=_source_options(data, settings, passed_over),
     )
     for source in (TupleSource, RequestSource, KafkaSink):
         spark.dataSource.register(source)
@@ -62,27 +76,42 @@ def start_query(spark: SparkSession, settings: Settings, stop_file: Path) -> Str
     # Spark asks the sources how far they are in this order: requests first, so that a question
     # sees every tuple that was sent before it.
     return (
-        _read(spark, RequestSource.name(), control, settings)
-        .union(_read(spark, TupleSource.name(), data, settings))
+        _read(spark, RequestSource.name(), control, settings, passed_over)
+        .union(_read(spark, TupleSource.name(), data, settings, passed_over))
         .groupBy("shard_key")
         .transformWithStateInPandas(MaintainProcessor(shards), MERGE_ROW, "Append", "None")
         .repartition(buckets, "bucket_key")
         .mapInArrow(merge, KAFKA_ROW)
         .writeStream.format(KafkaSink.name())
-        .option("sink", sink.to_json())
+        .option("sink", sink_options(settings).to_json())
         .option("checkpointLocation", str(settings.checkpoint.absolute()))
         .outputMode("append")
         .start()
     )
 
 
+def sink_options(settings: Settings) -> SinkOptions:
+    return SinkOptions(
+        kafka=settings.kafka_config,
+        query=checkpoint_name(settings),
+        markers=settings.topics.commits,
+    )
+
+
 def _read(
-    spark: SparkSession, source: str, options: ReaderOptions, settings: Settings
+    spark: SparkSession,
+    source: str,
+    reader: ReaderOptions,
+    settings: Settings,
+    passed_over: Sequence[Position],
 ) -> DataFrame:
-    return spark.readStream.format(source).options(**_source_options(options, settings)).load()
+    options = _source_options(reader, settings, passed_over)
+    return spark.readStream.format(source).options(**options).load()
 
 
-def _source_options(options: ReaderOptions, settings: Settings) -> dict[str, str]:
+def _source_options(
+    options: ReaderOptions, settings: Settings, passed_over: Sequence[Position]
+) -> dict[str, str]:
     arena = settings.arena_folder.absolute()
     return {
         "reader": options.to_json(),
@@ -91,6 +120,7 @@ def _source_options(options: ReaderOptions, settings: Settings) -> dict[str, str
         "union": settings.topics.union,
         "peers": settings.topics.peers,
         "arena": str(arena),
+        "passed_over": json.dumps([(p.topic, p.partition, p.offset) for p in passed_over]),
         # With a cluster, tasks need not be on the same machine.
         "exchange": "" if settings.master else str(arena / "exchange"),
     }

@@ -18,10 +18,11 @@ from service.startup_errors import StartupError
 _WARM_UP_DATASET = "sde warm-up"
 
 
-def warm_up(settings: Settings, seconds: float, check: Callable[[], None]) -> None:
+def warm_up(settings: Settings, seconds: float, check: Callable[[], bool]) -> None:
     """Send a tuple of no synopsis and a request; return when the reply is there.
 
-    Called in the driver. `check` is called while waiting and raises if the query has ended.
+    Called in the driver. `check` is called while waiting and raises if the query has ended. While
+    it returns False, because the reason why a batch died is looked for, the time does not count.
     """
     topics = settings.topics
     consumer = Consumer(
@@ -47,7 +48,8 @@ def warm_up(settings: Settings, seconds: float, check: Callable[[], None]) -> No
         producer.flush(30)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            check()
+            if not check():
+                deadline = time.monotonic() + seconds
             message = consumer.poll(0.2)
             reply = message.value() if message is not None and message.error() is None else None
             if reply is not None and json.loads(reply).get("request") == request:

@@ -24,6 +24,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -31,6 +32,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
 from service.kafka.config import PATIENCE_SECONDS, Config
+from service.kafka.ends_file import EndsFile
 from service.kafka.errors import LogTooShort, OffsetsLost
 from service.kafka.logs import LogEnds
 from service.kafka.message_sizes import MessageSizes
@@ -53,6 +55,7 @@ class ReaderOptions:
     on_lost: OnLost = "stop"
     may_lose: tuple[str, ...] = ()  # topics whose deleted messages never stop the query
     stop_file: str = ""  # while this file exists no new batch is admitted
+    ends_file: str = ""  # while this file exists a batch ends where it says (ends_file.py)
     target_seconds: float | None = None  # how long a batch should take; None: no limit on batches
     smallest_bytes: int = 32 << 20  # of a batch that has more waiting: a tenth of a second's work
     largest_bytes: int = 512 << 20  # of a batch: it passes through memory
@@ -124,6 +127,10 @@ class KafkaReader(DataSourceStreamReader):
             return start
         known = from_json(start)
         self._latest = self._logs.ends()
+        dictated = self._dictated()
+        if dictated is not None:
+            reached = {key: max(offset, dictated.get(key, offset)) for key, offset in known.items()}
+            return start if reached == known else to_json(reached)
         ends = self._readable(known, self._latest)
         reached = {
             **admit(known, ends, self._budget(limit, known, ends)),
@@ -132,6 +139,10 @@ class KafkaReader(DataSourceStreamReader):
         self._admitted = sum(reached[key] - known[key] for key in ends)
         self._admitted_at = time.monotonic()
         return start if reached == known else to_json(reached)
+
+    def _dictated(self) -> Offsets | None:
+        path = self._options.ends_file
+        return EndsFile(Path(path)).read() if path else None
 
     def reportLatestOffset(self) -> OffsetsJson | None:
         """For Spark's metrics: as `latestOffset` saw it last, so it costs no request."""

@@ -69,7 +69,7 @@ def start_spark(settings: Settings) -> SparkSession:
         # maintain shards do nothing else: so there are few, which know their shards already.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
     }
-    here = f"local[{settings.cores}, 4]"  # a task is tried four times
+    here = f"local[{settings.cores}, 2]"  # a task is tried twice, then the safety net takes over
     builder = SparkSession.builder.master(settings.master or here)
     for name, value in options.items():
         builder = builder.config(name, value)

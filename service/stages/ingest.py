@@ -4,10 +4,14 @@ Decoding happens in the task that fetches a range, so raw messages never enter t
 two sources: data, whose batches follow a target duration, and control (requests, what other sites
 say, and what the engine tells itself through the union topic), never limited, so that a question
 does not wait behind a million tuples.
+
+Messages that killed earlier tries (option `passed_over`) become dead letters here: no stage sees
+their bytes.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +26,7 @@ from sde.wire import Code, Fault, dead_letter
 from sde.wire.framing import pack
 from service.kafka.retention import LostRange
 from service.kafka.source import KafkaReader, ReaderOptions
+from service.stages.planted_death import meet
 from service.stages.rows import (
     BLOCKS,
     FILED,
@@ -37,8 +42,13 @@ from service.stages.rows import (
 
 if TYPE_CHECKING:
     from sde.decoding import Messages
+    from sde.records.arrived import Arrived
     from sde.stages.ingest import Ingest
     from sde.tuples.block import Block
+
+_PASSED_OVER = Fault(
+    Code.PASSED_OVER, "the process that handled this message died each time; it was left out"
+)
 
 
 class _IngestReader(KafkaReader):
@@ -47,6 +57,7 @@ class _IngestReader(KafkaReader):
         self._shards = int(given["shards"])
         self._union, self._peers = given["union"], given["peers"]
         self._wiring = given["wiring"]
+        self._passed_over = {tuple(one) for one in orjson.loads(given["passed_over"])}
 
     @classmethod
     def with_options(cls, given: Mapping[str, str]) -> Self:
@@ -57,6 +68,42 @@ class _IngestReader(KafkaReader):
         from sde.stages.wiring import Wiring
 
         return Wiring.from_json(self._wiring).ingest()
+
+    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        for part in self._handled(messages):
+            meet("ingest", part.buffer.tobytes)
+            yield from self.rows(part)
+        for index in self._not_handled(messages):
+            yield record_batch(self._passed(messages, index), SHARD_ROW_ARROW)
+
+    @abstractmethod
+    def rows(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+        """The record batches of messages that are to be handled."""
+
+    def _not_handled(self, messages: Messages) -> list[int]:
+        """Indexes of the messages that are passed over."""
+        topic, partition = messages.topic, messages.partition
+        offsets = [o for t, p, o in self._passed_over if (t, p) == (topic, partition)]
+        found = [(int(messages.offsets.searchsorted(offset)), offset) for offset in sorted(offsets)]
+        return [i for i, offset in found if i < len(messages) and messages.offsets[i] == offset]
+
+    def _handled(self, messages: Messages) -> Iterator[Messages]:
+        """The others, in pieces."""
+        first = 0
+        for index in (*self._not_handled(messages), len(messages)):
+            if index > first:
+                yield messages.part(first, index)
+            first = index + 1
+
+    def _passed(self, messages: Messages, index: int) -> list[ShardRow]:
+        """The dead letter of a message that is passed over."""
+        topic, partition, offset = messages.topic, messages.partition, int(messages.offsets[index])
+        payload = messages.payload(index)
+        return [
+            self._letters(
+                topic, partition, [dead_letter(topic, partition, offset, 0, _PASSED_OVER, payload)]
+            )
+        ]
 
     def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> ShardRow:
         """Dead letters go through one shard, which counts them."""
@@ -84,7 +131,7 @@ class TupleReader(_IngestReader):
             Exchange(Path(self._exchange)).sweep(batch_id())
         yield from super().read(partition)
 
-    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+    def rows(self, messages: Messages) -> Iterator[pa.RecordBatch]:
         from service.stages.needs_file import NeedsFile
 
         decoded = self._ingest().on_data(messages, NeedsFile(Path(self._arena)).read())
@@ -121,14 +168,13 @@ class TupleReader(_IngestReader):
         for messages in fetch(
             options.kafka, row.topic, row.partition, row.offset, row.end, patience=options.patience
         ):
-            blocks += ingest.on_data(messages).blocks
+            for part in self._handled(messages):
+                blocks += ingest.on_data(part).blocks
         return [block for block in blocks if block.shard == shard]
 
 
 class RequestReader(_IngestReader):
-    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
-        from sde.records.arrived import for_all_shards, pack_arrived
-
+    def rows(self, messages: Messages) -> Iterator[pa.RecordBatch]:
         ingest = self._ingest()
         if messages.topic == self._union:
             arrived, letters = ingest.on_loop(messages)
@@ -139,8 +185,12 @@ class RequestReader(_IngestReader):
             arrived = ingest.on_peers(messages)
         else:
             arrived = ingest.on_requests(messages)
-        if not arrived:
-            return
+        if arrived:
+            yield record_batch(self._shard_rows(messages, arrived), SHARD_ROW_ARROW)
+
+    def _shard_rows(self, messages: Messages, arrived: list[Arrived]) -> list[ShardRow]:
+        from sde.records.arrived import for_all_shards, pack_arrived
+
         first, *others = spread_keys(self._shards)
         offset, end = int(messages.offsets[0]), int(messages.offsets[-1]) + 1
         row = ShardRow(
@@ -151,13 +201,22 @@ class RequestReader(_IngestReader):
         if spread:
             body = row.body if len(spread) == len(arrived) else pack_arrived(spread)
             rows += [row._replace(shard_key=key, body=body) for key in others]
-        yield record_batch(rows, SHARD_ROW_ARROW)
+        return rows
+
+    def _passed(self, messages: Messages, index: int) -> list[ShardRow]:
+        """And a reply to the request, if that is what it was."""
+        rows = super()._passed(messages, index)
+        if messages.topic not in (self._union, self._peers):
+            one = messages.part(index, index + 1)
+            rows += self._shard_rows(one, [self._ingest().passed_over(one, _PASSED_OVER)])
+        return rows
 
 
 class _IngestSource(DataSource):
     """Options: `reader` (ReaderOptions as JSON), `wiring` (sde.stages.wiring.Wiring as JSON),
-    `shards`, `union`, `peers` (topics), `arena` (folder of this machine's), `exchange` (folder of
-    blocks on their way, if all tasks share one)."""
+    `shards`, `union`, `peers` (topics), `passed_over` (lists of topic, partition and offset, as
+    JSON), `arena` (folder of this machine's), `exchange` (folder of blocks on their way, if all
+    tasks share one)."""
 
     reader_class: type[_IngestReader]
 

@@ -9,6 +9,7 @@ import orjson
 import pyarrow as pa
 
 from service.settings import Topics
+from service.stages.planted_death import meet
 from service.stages.rows import KAFKA_ROW_ARROW, LETTERS, REPORTS, batch_id, record_batch
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def merge_task(
                     reports += unpack_reports(body)
                 else:
                     partials += unbundle(body)
+        meet("merge", lambda: repr((partials, reports)).encode())
         stage = wiring.merge(batch_id())
         topic_of = {
             Topic.OUTPUT: topics.output,

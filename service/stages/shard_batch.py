@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 import pandas as pd
 
-from sde.records.arrived import Arrived, unpack_arrived
+from sde.records.arrived import Arrived, pack_arrived, unpack_arrived
 from sde.records.loop import Report, pack_reports
 from sde.records.partial import Partial, bundle
 from sde.shard.keeper import Backing, ShardKeeper
@@ -23,6 +23,7 @@ from sde.wire.framing import unpack
 from service.stages.exchange import Exchange
 from service.stages.ingest import TupleReader
 from service.stages.needs_file import NeedsFile
+from service.stages.planted_death import meet
 from service.stages.rows import (
     BLOCKS,
     FILED,
@@ -56,6 +57,7 @@ def run_batch(
     with keeper.opened() as shard:
         stage = settings.wiring.maintain(shard, batch)
         partials = stage.on_batch(arrived, blocks)
+        meet("maintain", lambda: _all_bytes(arrived, blocks))
         keeper.commit(stage.entry, batch)
     NeedsFile(settings.arena).write(stage.wanted)
     return _frame(partials, letters, stage.reports, settings.buckets)
@@ -96,6 +98,10 @@ def _blocks(row: ShardRow, settings: ShardSettings) -> list[Block]:
 def _read_again(row: ShardRow, settings: ShardSettings) -> list[Block]:
     _log.info("reading offsets %d to %d of %s again", row.offset, row.end, row.topic)
     return TupleReader.with_options(settings.tuples).read_again(row)
+
+
+def _all_bytes(arrived: list[Arrived], blocks: list[Block]) -> bytes:
+    return b"".join([pack_arrived(arrived), *(block.to_bytes() for block in blocks)])
 
 
 def _frame(

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from service.kafka.ends_file import EndsFile
 from service.kafka.errors import LogTooShort, OffsetsLost
 from service.kafka.source import KafkaReader, ReaderOptions
 from service.kafka.topics import TopicSpec, ensure_topics
@@ -99,6 +100,26 @@ def test_while_the_stop_file_exists_nothing_new_is_admitted(
     assert reader.latestOffset(start, ALL) is start
     (tmp_path / "stop").unlink()
     assert reader.latestOffset(start, ALL) == {topic: {"0": 1}}
+
+
+def test_while_the_ends_file_exists_a_batch_ends_where_it_says(
+    make_reader, make_topic, produce, tmp_path
+):
+    topic = make_topic(2)
+    produce(topic, [b"a"] * 9, 0)
+    produce(topic, [b"b"] * 9, 1)
+    file = EndsFile(tmp_path / "ends.json")
+    reader = make_reader(topic, ends_file=str(tmp_path / "ends.json"), target_seconds=1.0)
+    start = reader.initialOffset()
+    file.write({(topic, 0): 3, ("another topic", 0): 7})
+    reached = reader.latestOffset(start, reader.getDefaultReadLimit())
+    assert reached == {topic: {"0": 3, "1": 0}}
+    assert reader.latestOffset(reached, ALL) is reached
+    assert reader.reportLatestOffset() == {topic: {"0": 9, "1": 9}}
+    file.write({(topic, 0): 2, (topic, 1): 1})  # never back
+    assert reader.latestOffset(reached, ALL) == {topic: {"0": 3, "1": 1}}
+    file.remove()
+    assert reader.latestOffset(reached, ALL) == {topic: {"0": 9, "1": 9}}
 
 
 def test_a_topic_that_is_not_there_yet_counts_as_empty_and_is_read_when_it_comes(

@@ -80,6 +80,7 @@ def test_blocks_are_read_again_from_kafka_when_files_or_fields_are_missing(broke
         "peers": "peers",
         "arena": str(tmp_path),
         "exchange": str(tmp_path / "exchange") if way == "files" else "",
+        "passed_over": "[]",
     }
     settings = ShardSettings(Wiring(SHARDS), tmp_path, 1, 1.0, tuples=given)
     NeedsFile(tmp_path).write(NeedsByDataset({"d": Needs(frozenset({"k"}))}))
