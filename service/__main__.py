@@ -30,8 +30,8 @@ def main() -> int:
         with Engine(settings, report) as engine:
             stop_signal = _StopSignal()
             while not stop_signal.received:
-                engine.supervise()
-                time.sleep(0.2)
+                all_is_well = engine.supervise()
+                time.sleep(0.2 if all_is_well else 0.05)
             report("finishing the running batch")
         report("stopped")
     except KeyboardInterrupt:

@@ -155,15 +155,20 @@ class Engine:
     def _warm_up(self) -> None:
         warm_up(self.settings, _WARM_UP_SECONDS + self.settings.stuck_seconds, self.check)
 
-    def supervise(self) -> None:
-        """Restart a broker that ended, `check`, bound the logs, do a rescaling if one is wanted."""
+    def supervise(self) -> bool:
+        """Restart a broker that ended, `check`, bound the logs, do a rescaling if one is wanted.
+
+        False while the reason why a batch died is looked for: that goes faster if it is called
+        more often.
+        """
         if self._broker is not None and self._broker.ensure_running():
             self._report("the embedded broker had ended; it runs again")
-        self.check()
+        all_is_well = self.check()
         self._log_files.bound()
         partitions = self._rescale_note.partitions()
-        if partitions is not None and not (self._net and self._net.busy):
+        if partitions is not None and all_is_well:
             self._rescale(partitions)
+        return all_is_well
 
     def _rescale(self, partitions: int) -> None:
         """Between two batches; the query runs again afterwards, also after a failure."""

@@ -46,6 +46,7 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
         ("[topics]\nnope = 'x'", "topics"),
         ('on_lost = "ignore"', "on_lost"),
         ("batch_seconds = 0", "batch_seconds"),
+        ("stuck_seconds = 0", "stuck_seconds"),
         ("= 1", "sde.toml"),
     ],
 )
