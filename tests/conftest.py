@@ -35,6 +35,7 @@ _SHARE_AN_ENGINE = "tests/integration/shared_engine/"
 _LONGEST_FIRST = (
     _SHARE_AN_ENGINE,
     "tests/integration/test_federation.py",
+    "tests/integration/test_safety_net.py",
     "tests/docs/test_pages.py",
 )
 _ENGINES_AT_ONCE = 2
