@@ -19,6 +19,7 @@ _OUTSIDE = (
     "sde.storage.arena.ArenaError",
     "sde.shard.keeper.StateFormatError",
 )
+_DISK_FULL = re.compile(r"(?:OSError: \[Errno 28\]|IOException:) No space left on device")
 _LOOK_SECONDS = 1.0
 
 
@@ -32,7 +33,8 @@ def reason(failure: str) -> str:
 
 
 def comes_from_outside(failure: str) -> bool:
-    return any(name.startswith(_OUTSIDE) for name, _ in _OURS.findall(failure))
+    ours = any(name.startswith(_OUTSIDE) for name, _ in _OURS.findall(failure))
+    return ours or _DISK_FULL.search(failure) is not None
 
 
 class StuckTasks:

@@ -38,6 +38,8 @@ def test_the_reason_is_one_line(failure, why):
 def test_errors_of_kafka_and_of_the_disk_come_from_outside():
     assert comes_from_outside("x\nservice.kafka.errors.BrokerSilent: no answer")
     assert comes_from_outside("x\nsde.storage.arena.ArenaError: the disk is full")
+    assert comes_from_outside("x\nOSError: [Errno 28] No space left on device: 'exchange/7'")
+    assert comes_from_outside("Caused by: java.io.IOException: No space left on device\n\tat x")
     assert not comes_from_outside("x\nsde.requests.boundary.Defect: a defect of ours")
     assert not comes_from_outside(f"{JOB}Python worker exited unexpectedly (crashed)")
 
