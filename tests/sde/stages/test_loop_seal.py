@@ -10,6 +10,7 @@ from sde.federation.frames import Content, seal
 from sde.records.loop import Answered, Tick, loop_bytes
 from sde.records.seal import LoopSeal
 from sde.records.sites import Contribution, PeerRequest
+from sde.stages import maintain
 from sde.testing import LocalEngine
 
 TTL = create("u", ttl="3650d")
@@ -88,7 +89,8 @@ def test_the_secret_is_in_no_message_and_in_no_repr(engine):
 # -- copies of what the engine wrote ---------------------------------------------------------------
 
 
-def test_a_copy_of_what_a_watch_answered_long_ago_changes_nothing():
+def test_a_copy_of_what_a_watch_answered_long_ago_changes_nothing(monkeypatch):
+    monkeypatch.setattr(maintain, "_LONGEST_ROUND", 10)
     engine = started(create("u"), watch(on="change"))
     engine.replies(data=counted(1))
     said, copies = [], []

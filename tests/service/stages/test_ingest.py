@@ -28,6 +28,7 @@ def reader(kind, topic, *offsets, shards=1):
         "wiring": Wiring(shards).to_json(),
         "shards": str(shards),
         "union": "union",
+        "peers": "peers",
         "arena": "/nowhere",
         "exchange": "",
         "passed_over": json.dumps([(topic, 0, offset) for offset in offsets]),
