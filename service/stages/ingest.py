@@ -88,9 +88,13 @@ class _IngestReader(KafkaReader):
         return [i for i, offset in found if i < len(messages) and messages.offsets[i] == offset]
 
     def _handled(self, messages: Messages) -> Iterator[Messages]:
-        """The others, in pieces."""
+        """The others, in pieces; nearly always all of them, as they are."""
+        left_out = self._not_handled(messages)
+        if not left_out:
+            yield messages
+            return
         first = 0
-        for index in (*self._not_handled(messages), len(messages)):
+        for index in (*left_out, len(messages)):
             if index > first:
                 yield messages.part(first, index)
             first = index + 1
