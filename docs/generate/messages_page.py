@@ -42,6 +42,7 @@ A request is one JSON object: an `op`, its fields, and an `id` of the sender's c
 `id` the engine makes one from the message's place in the topic. A repeated `id` changes nothing and
 gets the [outcome of the first](../concepts/exactly-once.md#repeated-requests). A field that is null
 counts as left out; an unknown field is refused, so that a misspelt one is not ignored in silence.
+A request has at most 4 MiB, an `import` 16 MiB.
 
 ```json
 {"id": "r-1", "op": "create", "uid": "trades", "dataset": "Forex", "kind": "count_min",

@@ -74,10 +74,7 @@ class Versions:
                 continue
             own = removed.by.engine == place.engine
             if removed.batch < batch if own else removed.at + _ABANDONED < at:
-                folder = info.path.removesuffix(f"/{_REMOVED}")
-                for part in _parts(removed.version.of):
-                    self._delete(f"{folder}/{part}")
-                self._delete(info.path)
+                self._files.delete_dir(info.path.removesuffix(f"/{_REMOVED}"))
 
     def _delete(self, path: str) -> None:
         with suppress(FileNotFoundError):
@@ -148,9 +145,10 @@ class Versions:
     def _removed(self, path: str) -> Removed | None:
         try:
             with self._files.open_input_stream(path) as file:
-                return msgspec.json.decode(file.read(), type=Removed)
+                removed = msgspec.json.decode(file.read(), type=Removed)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
+        return removed if path.endswith(f"{_place(removed.version)}/{_REMOVED}") else None
 
     def _described(self, path: str) -> VersionInfo | None:
         """What a version's file says; None if it is damaged or of another format.

@@ -43,6 +43,7 @@ def test_a_version_is_removed_and_its_files_go_with_the_next_one(engine, tmp_pat
     assert status(engine.replies([RESTORE_X])) == ["unknown_version"]
     engine.run([request("snapshot", version="y")])
     assert files(tmp_path) == ["0-of-3", "1-of-3", "2-of-3", "version.json"]
+    assert len([path for path in tmp_path.rglob("*") if path.is_dir()]) == 2  # of u, and of y
     assert versions(engine) == ["y"]
 
 
