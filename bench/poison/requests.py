@@ -49,8 +49,8 @@ _INFORE_OPS = (1, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101)  # requestI
 # How often each operation comes. Lists and snapshots are long, and watches answer for ever.
 _OPS = {
     "create": 20, "estimate": 30, "delete": 10, "describe": 6, "export": 6, "watch": 2,
-    "unwatch": 4, "list": 0.2, "snapshot": 1, "restore": 1, "snapshots": 1, "plugin": 2,
-    "plugins": 1, "unplug": 1, "sites": 0.5,
+    "unwatch": 4, "list": 0.2, "snapshot": 1, "restore": 1, "snapshots": 1, "remove_snapshot": 1,
+    "plugin": 2, "plugins": 1, "unplug": 1, "sites": 0.5,
 }  # fmt: skip
 
 _READS = ("estimate", "describe", "export")
@@ -106,6 +106,8 @@ class Requests:
                 return {"id": named["id"], "op": op, "dataset": rng.choice(DATASETS)}
             case "plugins" | "sites":
                 del named["uid"]
+            case "remove_snapshot":
+                named["version"] = "1"
             case "export":
                 named |= self._part()
         return named

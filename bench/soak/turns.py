@@ -15,7 +15,7 @@ from clients import Client, Refused, UnknownStream, UnknownWatch
 from clients.pending import Pending
 
 _DATASETS, _STREAMS, _KEYS = 4, 300, 5_000
-_ALIVE, _CHANGED, _TUPLES = 100, 10, 10_000  # synopses; creates, deletes, tuples of a turn
+_CHANGED, _TUPLES = 10, 10_000  # creates, deletes, tuples of a turn
 _WATCHES, _KEPT, _VERSIONS = 20, 5, 3  # alive; synopses with snapshots, versions of each
 _TURNS_A_PLUGIN = 20
 # What is made, and a question that it answers.
@@ -36,6 +36,9 @@ _WINDOWS: tuple[dict[str, Any] | None, ...] = (
     {"type": "sliding", "size": "20s", "slide": "5s", "lateness": "5s"},
     {"type": "session", "gap": "2s"},
 )
+_SCOPES: tuple[Any, ...] = ("dataset", "stream", {"stream": "s7"})
+# One of each is alive, so that what they take together stays the same.
+_MIX = tuple(itertools.product(_KINDS, _SCOPES, _WINDOWS))
 _PLUGIN = '''
 import numpy as np
 
@@ -88,6 +91,8 @@ class Soak:
         self._alive: list[Made] = []
         self._watches: list[str] = []
         self._turns = itertools.count()
+        self._order = self._rng.permutation(len(_MIX)).tolist()
+        self._versions: list[tuple[str, str]] = []  # uid and version of snapshots
         self.done = Turns()
         for number in range(_KEPT):
             sde.create("count_min", dataset="soak-0", uid=f"kept {number}", key="k")
@@ -95,9 +100,9 @@ class Soak:
     def turn(self) -> None:
         """Send tuples, create some synopses, ask and watch some, delete the oldest."""
         number = next(self._turns)
-        creates = [self._draw() for _ in range(_CHANGED)]
+        creates = [self._next(number * _CHANGED + n) for n in range(_CHANGED)]
         self._alive += creates
-        surplus = max(0, len(self._alive) - _ALIVE)
+        surplus = max(0, len(self._alive) - len(_MIX))
         deletes, self._alive = self._alive[:surplus], self._alive[surplus:]
         asked = self._rng.choice(len(self._alive), min(_CHANGED, len(self._alive)), replace=False)
         pending = [self._sde.submit("create", **create) for create, _ in creates]
@@ -123,15 +128,15 @@ class Soak:
             print(f"refused: {pending.request}: {error}", flush=True)
             self.done.refused += 1
 
-    def _draw(self) -> Made:
-        definition, question = _KINDS[self._rng.integers(len(_KINDS))]
-        stream = f"s{self._rng.integers(_STREAMS)}"
-        scope = ("dataset", "stream", {"stream": stream})[self._rng.integers(3)]
+    def _next(self, number: int) -> Made:
+        """The create that takes the place of the oldest synopsis, which is of the same form."""
+        place = self._order[number % len(_MIX)]
+        (definition, question), scope, window = _MIX[place]
         named = {
-            "uid": f"u{self.done.creates} {self._rng.integers(1 << 30)}",
-            "dataset": f"soak-{self._rng.integers(_DATASETS)}",
+            "uid": f"u{number} {self._rng.integers(1 << 30)}",
+            "dataset": f"soak-{place % _DATASETS}",
             "scope": scope,
-            "window": _WINDOWS[self._rng.integers(len(_WINDOWS))],
+            "window": window,
         }
         return {**definition, **named}, question
 
@@ -160,10 +165,14 @@ class Soak:
             self._sde.unwatch(watch)
 
     def _keep(self, number: int) -> list[Pending[Any]]:
-        """A snapshot under a name that was used before; now and then a restore."""
-        uid, version = f"kept {number % _KEPT}", f"v{number // _KEPT % _VERSIONS}"
+        """A snapshot more, one fewer, and now and then a restore."""
+        uid, version = f"kept {number % _KEPT}", f"v{number}"
         self.done.snapshots += 1
         pending = [self._sde.submit("snapshot", uid=uid, version=version)]
+        self._versions.append((uid, version))
+        if len(self._versions) > _KEPT * _VERSIONS:
+            uid, version = self._versions.pop(0)
+            pending.append(self._sde.submit("remove_snapshot", uid=uid, version=version))
         if number % 7 == 6 and number >= _KEPT:
             self.done.restores += 1
             pending.append(self._sde.submit("restore", uid=f"kept {(number + 1) % _KEPT}"))
