@@ -65,13 +65,15 @@ def test_a_plug_in_is_added_used_over_shards_windows_and_watches_and_unplugged(s
     told = plug_in(sde, "total", TOTAL)
     assert (told["kind"], told["state"], told["key"]) == ("total@1", "active", public(AUTHOR))
     numbers = list(range(1_000))
-    whole = sde.create("total", dataset="used", value="v", uid="whole")
-    each = sde.create("total", dataset="used", value="v", uid="each", scope="stream", factor=2)
+    whole = sde.create("total", dataset="used", value="v", uid="total whole")
+    each = sde.create(
+        "total", dataset="used", value="v", uid="total each", scope="stream", factor=2
+    )
     window = {"type": "tumbling", "size": "1s", "time": "t", "keep": "1m", "lateness": "1m"}
-    windowed = sde.create("total", dataset="used", value="v", uid="windowed", window=window)
-    with sde.watch("whole", on="change") as answers:
+    windowed = sde.create("total", dataset="used", value="v", uid="total windowed", window=window)
+    with sde.watch("total whole", on="change") as answers:
         send(sde, "used", numbers)
-        reaches(sde, "whole", len(numbers))
+        reaches(sde, "total whole", len(numbers))
         assert whole.estimate().value == sum(numbers)
         for answer in answers:
             if answer.value == sum(numbers):
@@ -86,16 +88,16 @@ def test_a_plug_in_is_added_used_over_shards_windows_and_watches_and_unplugged(s
 def test_after_a_kill_the_plug_in_and_its_states_are_there(engine):
     with engine.client() as sde:
         before = sde.submit("plugins").result()["value"]
-        value = sde.estimate("whole").value
+        value = sde.estimate("total whole").value
     engine.process.kill()
     engine.process.start()
     with engine.client(timeout=180) as sde:
         assert sde.submit("plugins").result()["value"] == before
-        assert sde.estimate("whole").value == value
+        assert sde.estimate("total whole").value == value
         send(sde, "used", [1.0] * 100)
-        reaches(sde, "whole", 1_100)
-        assert sde.estimate("whole").value == value + 100
-        for uid in ("whole", "each", "windowed"):
+        reaches(sde, "total whole", 1_100)
+        assert sde.estimate("total whole").value == value + 100
+        for uid in ("total whole", "total each", "total windowed"):
             sde.delete(uid)
         assert sde.submit("unplug", name="total").result()["value"] == ["total@1"]
 
