@@ -47,7 +47,7 @@ def engine(tmp_path_factory, broker):
         shards = 5
         plugin_keys = ["{public(AUTHOR)}", "{made.stdout.split()[0]}"]
         [limits]
-        plugin_seconds = 20
+        plugin_seconds = 8
         plugin_bytes = {256 << 20}
         [topics]
         data = {[*PARTITIONS, "sde-data"]}
