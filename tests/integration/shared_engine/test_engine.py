@@ -10,7 +10,14 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from integration.shared_engine.conftest import PARTITIONS
 from integration.waiting import wait_for_tuples
 
-from clients import BadParameter, SynopsisExists, UnknownKind, UnknownStream, UnknownSynopsis
+from clients import (
+    BadParameter,
+    Refused,
+    SynopsisExists,
+    UnknownKind,
+    UnknownStream,
+    UnknownSynopsis,
+)
 from sde.records.loop import Tick, loop_bytes
 from sde.records.seal import LoopSeal
 from synopses import KINDS, Items
@@ -259,6 +266,18 @@ def test_faults_come_as_typed_errors(engine):
             sde.estimate("nobody", key=1)
         with pytest.raises(UnknownStream):
             sde.estimate("taken", key=1, stream="never came")
+
+
+def test_a_reply_that_its_topic_does_not_take_is_a_fault_for_its_request(engine):
+    with engine.client() as sde:
+        scope = {"stream": "s"}
+        wide = sde.create("count_min", dataset="wide", key="k", epsilon=8e-6, scope=scope)
+        other = sde.create("count_min", dataset="wide", key="k", scope=scope)
+        pending = [sde.submit("export", uid=uid) for uid in (wide.uid, other.uid)]
+        with pytest.raises(Refused, match=r"too_large: the reply has 1.* bytes.*`snapshot`"):
+            pending[0].result()
+        assert pending[1].result()["status"] == "ok"
+        wide.delete()
 
 
 def test_a_synopsis_lives_from_create_to_delete(engine):
