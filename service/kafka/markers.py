@@ -7,16 +7,20 @@ or not at all.
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from service.kafka.config import KafkaSettings
+from service.kafka.config import KafkaSettings, consumer_config
 from service.kafka.logs import LogEnds
 from service.kafka.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
 _FIRST_LOOK = 1000
+_AT_ONCE, _WAIT_SECONDS = 1000, 0.1
 _TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
 NOTHING_WRITTEN = -1
 
@@ -42,7 +46,7 @@ def last_batch(settings: KafkaSettings, topic: str, query: str, patience: float)
     """The largest batch id with a committed marker of the query, or NOTHING_WRITTEN.
 
     Reads to the high watermark, not to the last stable offset: an open transaction of another
-    query must not hide a marker that lies behind it. The fetch waits until it is decided.
+    query must not hide a marker that lies behind it. Reading waits until it is decided.
     """
     key = (topic, 0)
     logs = LogEnds(settings, [topic], patience)
@@ -60,19 +64,44 @@ def last_batch(settings: KafkaSettings, topic: str, query: str, patience: float)
 def _largest(
     settings: KafkaSettings, topic: str, query: str, start: int, end: int, patience: float
 ) -> int:
-    from service.kafka.fetch import fetch
-
     found, foreign = NOTHING_WRITTEN, 0
-    for messages in fetch(settings, topic, 0, start, end, patience=patience):
-        for i in range(len(messages)):
-            written = _read(messages.payload(i))
-            if written is None:
-                foreign += 1
-            elif written.query == query:
-                found = max(found, written.batch)
+    for payload in _payloads(settings, topic, start, end, patience):
+        written = _read(payload)
+        if written is None:
+            foreign += 1
+        elif written.query == query:
+            found = max(found, written.batch)
     if foreign:
         _log.warning("topic %s: %d messages that are no markers are passed over", topic, foreign)
     return found
+
+
+def _payloads(
+    settings: KafkaSettings, topic: str, start: int, end: int, patience: float
+) -> Iterator[bytes]:
+    """The committed messages with start <= offset < end; KafkaException if they do not come.
+
+    By Kafka's own consumer: `service.kafka.fetch` needs numba, and loading that would take most of
+    a second of every start.
+    """
+    consumer = Consumer(consumer_config(settings))
+    error = KafkaError(KafkaError._TIMED_OUT, f"topic {topic} cannot be read to offset {end}")
+    try:
+        consumer.assign([TopicPartition(topic, 0, start)])
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            for message in consumer.consume(_AT_ONCE, _WAIT_SECONDS):
+                found, offset = message.error(), message.offset() or 0
+                # Of its end a partition tells the offset, also behind what is no message.
+                if (found is None or found.code() == KafkaError._PARTITION_EOF) and offset >= end:
+                    return
+                if found is None:
+                    yield message.value() or b""
+                else:
+                    error = found
+        raise KafkaException(error)
+    finally:
+        consumer.close()
 
 
 def _read(payload: bytes) -> Marker | None:
