@@ -12,6 +12,10 @@ with a checksum that is right again. Afterwards
 - the states of the good tuples are byte for byte what a batch program makes of them, and every
   answer about them that was given under way is right.
 
+Then messages that kill the process that handles them are planted in another engine under load, for
+each topic and stage: each must be dead-lettered, and a later request answered, within 60 s. One
+that makes its process hang must be passed too, however long that takes.
+
 Exits with 1 if one of these fails.
 """
 
@@ -20,14 +24,37 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.goals import Goal, verdict
+from bench.poison import deaths
 from bench.poison.fuzz import Outcome, fuzz
-from bench.site import new_site
+from bench.site import Site, new_site
 
 # Fuzzed creates would otherwise fill the machine; faults about limits are replies like others.
 _LIMITS = "[limits]\nmax_bytes = 268435456\nmax_synopses = 3000\nmax_watches = 500\n"
+
+
+_SECONDS_TO_PASS = 60.0
+
+
+def goals_of_deaths(passed: deaths.Passed) -> list[Goal]:
+    left = len(deaths.DEATHS) - len(passed.seconds)
+    deadly = [death.text for death in deaths.DEATHS if not death.hangs]
+    times = [passed.seconds[text] for text in deadly if text in passed.seconds]
+    return [
+        Goal("planted messages that were not passed", float(left), 0, at_most=True),
+        Goal(
+            "longest time to pass a deadly one",
+            max(times, default=None),
+            _SECONDS_TO_PASS,
+            " s",
+            True,
+        ),
+        Goal("wrong states beside them", float(len(passed.wrong)), 0, at_most=True),
+    ]
 
 
 def goals(outcome: Outcome) -> list[Goal]:
@@ -69,14 +96,28 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--imports", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=("fuzz", "deaths"), help="one of the two parts")
     options = parser.parse_args()
+    found: list[Goal] = []
+    if options.only != "deaths":
+        with _running(_LIMITS) as site:
+            outcome = fuzz(site, options.messages, options.imports, options.seed)
+        print("\n".join(lines(outcome)), flush=True)
+        found += goals(outcome)
+    if options.only != "fuzz":
+        with deaths.planted(), _running(deaths.CONFIG) as site:
+            found += goals_of_deaths(deaths.plant(site, options.seed))
+    return verdict(found)
+
+
+@contextmanager
+def _running(settings: str) -> Iterator[Site]:
+    """An engine with these lines of TOML, on a broker of its own."""
     with tempfile.TemporaryDirectory(prefix="sde-poison-") as folder:
         config = Path(folder, "sde.toml")
-        config.write_text(_LIMITS)
+        config.write_text(settings)
         with new_site("--config", str(config)) as site, site.engine:
-            outcome = fuzz(site, options.messages, options.imports, options.seed)
-    print("\n".join(lines(outcome)))
-    return verdict(goals(outcome))
+            yield site
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import json
 
 from bench.poison.account import Replies, Tally, data_outcome
+from bench.poison.deaths import DEATHS
 from bench.poison.raw_batches import crc32c, with_checksum
 from bench.poison.requests import Requests, import_request, import_target
 from bench.poison.states import States, repaired
@@ -78,3 +79,10 @@ def test_a_record_batch_gets_the_checksum_of_its_bytes():
     batch = with_checksum(bytes(61))
     assert batch[8:12] == (61 - 12).to_bytes(4, "big")
     assert batch[17:21] == crc32c(batch[21:]).to_bytes(4, "big")
+
+
+def test_planted_messages_are_told_apart_by_their_texts():
+    texts = [death.text for death in DEATHS]
+    assert len(set(texts)) == len(texts)
+    for death in DEATHS:
+        assert [text for text in texts if text.encode() in death.message] == [death.text]
