@@ -19,6 +19,7 @@ from service.kafka.markers import ensure_topic, last_batch, marker
 _log = logging.getLogger(__name__)
 _BACKOFF_SECONDS = 0.2
 _CALL_SECONDS = 10.0
+_POLL_SECONDS = 0.1
 
 
 class Row(NamedTuple):
@@ -95,14 +96,15 @@ class BatchWriter:
             for index, row in enumerate(rows):
                 _produce(producer, row, index, refused)
                 if alone:
-                    _flush(producer, _CALL_SECONDS)
+                    _hear(producer, refused, time.monotonic() + _CALL_SECONDS)
             producer.produce(self._markers, marker(self._query, batch), key=self._query.encode())
-            _flush(producer, max(0.0, deadline - time.monotonic()))  # and hear what was refused
+            _hear(producer, refused, deadline)
             if not refused:
                 _commit(producer, deadline)
                 return refused
         except KafkaException:
-            _flush(producer, _CALL_SECONDS)  # a refused row is one of the reasons why calls fail
+            # A refused row is one of the reasons why calls fail.
+            _hear(producer, refused, time.monotonic() + _CALL_SECONDS)
             if not refused:
                 raise
         producer.abort_transaction(_CALL_SECONDS)
@@ -119,11 +121,20 @@ class BatchWriter:
         time.sleep(_BACKOFF_SECONDS)
 
 
-def _flush(producer: Producer, seconds: float) -> None:
-    """confluent-kafka calls the delivery callbacks with a fatal error already raised, which
-    Python reports as a SystemError caused by it."""
+def _hear(producer: Producer, refused: set[int], deadline: float) -> None:
+    """Wait until all rows were delivered, or one was refused: those behind it never are then."""
+    while _flush(producer, _POLL_SECONDS) and not refused and time.monotonic() < deadline:
+        pass
+
+
+def _flush(producer: Producer, seconds: float) -> int:
+    """How many messages are left.
+
+    confluent-kafka calls the delivery callbacks with a fatal error already raised, which Python
+    reports as a SystemError caused by it.
+    """
     try:
-        producer.flush(seconds)
+        return producer.flush(seconds)
     except SystemError as disguise:
         if isinstance(disguise.__cause__, KafkaException):
             raise disguise.__cause__ from disguise
@@ -142,7 +153,7 @@ def _produce(producer: Producer, row: Row, index: int, refused: set[int]) -> Non
             producer.produce(row.topic, row.value, key=key, on_delivery=delivered)
             return
         except BufferError:  # the queue is full: let some go out
-            _flush(producer, 0.1)
+            _flush(producer, _POLL_SECONDS)
         except KafkaException as exception:
             if exception.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
                 raise

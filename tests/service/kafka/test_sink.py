@@ -181,6 +181,22 @@ def test_a_replacement_that_is_too_large_again_is_dropped(options, make_topic, c
 
 
 @pytest.mark.integration
+def test_rows_behind_one_that_is_too_large_do_not_use_up_the_patience(
+    options, make_topic, committed
+):
+    """Kafka never delivers them: the transaction has failed."""
+    topic, other = make_topic(), make_topic()
+    large = json.dumps({"request": "r", "op": "export", "value": "x" * (20 << 20)}).encode()
+    rows = [
+        Row(topic, "k", large),
+        *(Row(t, "k", b"%0100000d" % i) for i in range(20) for t in (topic, other)),
+    ]
+    assert writer_of(replace(options, patience=20.0)).write(0, rows, KafkaSink.too_large)
+    assert len(committed(topic)) == 21
+    assert len(committed(other)) == 20
+
+
+@pytest.mark.integration
 def test_a_broker_restart_between_batches_is_waited_for(own_broker, gather):
     settings = {"bootstrap.servers": own_broker.bootstrap_servers, "log_level": 0}
     ensure_topics(settings, [TopicSpec("out")])
