@@ -85,7 +85,7 @@ WAYS = {
     "exits": ("os._exit(3)", _PAYLOAD, _ANSWER, "exit code 3"),
     "quits": ("raise SystemExit(0)", _PAYLOAD, _ANSWER, "SystemExit"),
     "forks": ("os.fork()", _PAYLOAD, _ANSWER, "os.fork is not allowed"),
-    "deaf": ("os.closerange(3, 4096)", _PAYLOAD, _ANSWER, "its process ended"),
+    "deaf": ("os.closerange(3, 1 << 20)", _PAYLOAD, _ANSWER, "its process ended"),
     "shrinks": (
         "import sys; os.ftruncate(int(sys.argv[2]), 0)",
         _PAYLOAD,
