@@ -53,20 +53,14 @@ from sde.storage.store import Store
 from sde.tuples.block import Block, completed
 from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
-    Create,
     Definition,
-    Delete,
     Plugin,
     Refusal,
-    RemoveSnapshot,
-    Unplug,
-    Unwatch,
-    Watch,
 )
+from sde.wire.requests import NEED_NO_DATA
 from sde.wire.windows import ARRIVAL
 
 _log = logging.getLogger(__name__)
-_NEEDS_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug)
 _ARRIVAL_SLACK = 5_000  # ms that an arrival may be behind the clock of the engine
 # Batches after which what one told the next has been read. (It waits while the safety net cuts a
 # batch that dies into hundreds of small ones.)
@@ -263,7 +257,7 @@ class Maintain:
 
     def _carry_out(self, asked: Asked) -> Result:
         request = asked.request
-        if not isinstance(request, _NEEDS_NO_DATA):
+        if not isinstance(request, NEED_NO_DATA):
             self._add()
         if isinstance(request, READS):
             return answer(self._shard, request, asked)

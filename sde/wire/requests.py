@@ -668,6 +668,8 @@ Request = (
     | Unplug
     | Sites
 )
+# Those that are carried out before the tuples of their batch are added.
+NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug)
 
 
 def creation(request_id: str, uid: str, definition: Definition) -> Create:

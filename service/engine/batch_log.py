@@ -25,9 +25,13 @@ class BatchLog:
         """The last batch that is done, or -1."""
         return self._last("commits")
 
+    def planned(self) -> int:
+        """The last batch whose offsets are there, or -1; Spark writes them before a batch runs."""
+        return self._last("offsets")
+
     def pending(self) -> int | None:
         """The batch that was planned and is not done, if there is one."""
-        planned = self._last("offsets")
+        planned = self.planned()
         return planned if planned > self.done() else None
 
     def ends(self, batch: int) -> Offsets:

@@ -20,6 +20,7 @@ from sde.records.position import Position
 from sde.stages.wiring import Wiring
 from service.engine.checkpoint_name import checkpoint_name
 from service.engine.loop_secret import read_seal
+from service.kafka.markers import last_batch
 from service.kafka.sink import KafkaSink, SinkOptions
 from service.kafka.source import ReaderOptions
 from service.settings import Settings
@@ -96,6 +97,13 @@ def sink_options(settings: Settings) -> SinkOptions:
         query=checkpoint_name(settings),
         markers=settings.topics.commits,
     )
+
+
+def last_written(settings: Settings) -> int:
+    """The last batch whose replies are in Kafka, or -1. Waits for a transaction of it that is not
+    decided."""
+    sink = sink_options(settings)
+    return last_batch(sink.kafka, sink.markers, sink.query, sink.patience)
 
 
 def _read(

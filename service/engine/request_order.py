@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import orjson
 
+from sde.wire.requests import NEED_NO_DATA
 from service.engine.walk import Range
 from service.kafka.config import KafkaSettings
 
 _LARGEST = 64 << 10  # bytes: what is larger is not looked at
-_NEEDS_NO_DATA = ("create", "delete", "watch", "unwatch", "plugin", "unplug")  # as in maintain
+_NEED_NO_DATA = {cls.__struct_config__.tag for cls in NEED_NO_DATA}
 
 
 def first_that_reads(kafka: KafkaSettings, asked: Range) -> int:
@@ -29,4 +30,4 @@ def _needs_no_data(payload: bytes) -> bool:
         request = orjson.loads(payload)
     except orjson.JSONDecodeError:
         return True  # it is no request
-    return isinstance(request, dict) and request.get("op") in _NEEDS_NO_DATA
+    return isinstance(request, dict) and request.get("op") in _NEED_NO_DATA

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.engine.checkpoint_name import checkpoint_name, rename_checkpoint
-from service.kafka.config import PATIENCE_SECONDS
-from service.kafka.markers import last_batch
+from service.engine.batch_log import BatchLog
+from service.engine.checkpoint_name import rename_checkpoint
+from service.engine.query import last_written
 from service.settings import Settings
 from service.startup_errors import StartupError
 
@@ -22,9 +22,7 @@ def check_restored(settings: Settings, report: Callable[[str], None]) -> None:
     With `on_restored` "continue" the checkpoint gets a new name: its replies are a new series then,
     and what the engine told itself before does not count.
     """
-    planned = _last_planned(settings)
-    name = checkpoint_name(settings)
-    written = last_batch(settings.kafka_config, settings.topics.commits, name, PATIENCE_SECONDS)
+    planned, written = BatchLog(settings.checkpoint).planned(), last_written(settings)
     if written <= planned:
         return
     found = (
@@ -38,9 +36,3 @@ def check_restored(settings: Settings, report: Callable[[str], None]) -> None:
         )
     rename_checkpoint(settings)
     report(f"{found}; everything since then is read again and answered a second time")
-
-
-def _last_planned(settings: Settings) -> int:
-    """The last batch whose offsets the checkpoint has; Spark writes them before a batch runs."""
-    files = (settings.checkpoint / "offsets").glob("[0-9]*")
-    return max((int(file.name) for file in files if file.name.isdecimal()), default=-1)

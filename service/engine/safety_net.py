@@ -28,13 +28,12 @@ from sde.records.position import Position
 from service.engine.batch_log import BatchLog
 from service.engine.deaths import comes_from_outside, reason
 from service.engine.passed_over import PassedOver
-from service.engine.query import Steering, sink_options
+from service.engine.query import Steering, last_written, sink_options
 from service.engine.request_order import first_that_reads
 from service.engine.walk import Range, Walk
 from service.kafka.ends_file import EndsFile
 from service.kafka.errors import KafkaFailure
 from service.kafka.logs import LogEnds
-from service.kafka.markers import last_batch
 from service.kafka.offsets import Key, Offsets
 from service.settings import Settings
 from service.startup_errors import StartupError
@@ -158,10 +157,8 @@ class SafetyNet:
         return StartupError(f"the query ended: {why} (see {logs})")
 
     def _is_written(self, batch: int) -> bool:
-        """Whether the replies of the batch are in Kafka: then it has to run as it was. Waits for a
-        transaction of it that is not decided."""
-        sink = sink_options(self._settings)
-        return last_batch(sink.kafka, sink.markers, sink.query, sink.patience) >= batch
+        """Whether the replies of the batch are in Kafka: then it has to run as it was."""
+        return last_written(self._settings) >= batch
 
     def _first(self, partitions: list[Key]) -> Offsets:
         """Where reading begins in partitions that no batch has read yet."""
