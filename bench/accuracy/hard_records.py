@@ -20,7 +20,7 @@ from bench.accuracy.hard import (
 )
 from bench.accuracy.inputs import WALKS, walks
 from bench.accuracy.promise import Errors, promise
-from bench.accuracy.samples import moved
+from bench.accuracy.samples import cost_of, moved
 from bench.accuracy.windows import exact_correlations, streams_of
 from synopses import DFT, LSH, Items, Trajectory
 
@@ -95,9 +95,7 @@ def costs(kind: str, case: str, seeds: range) -> Errors:
         points = _points(case, seed, d)
         for k in (1, 2):
             answer = coreset.centres(k)
-            centres = np.array([row["point"] for row in answer.value])
-            squares = ((points[:, None] - centres) ** 2).sum(axis=2).min(axis=1)
-            truth, room = float(squares.sum()), 1e-9 * float((points**2).sum())
+            truth, room = cost_of(points, answer), 1e-9 * float((points**2).sum())
             lower, upper = answer.details["cost_lower"], answer.details["cost_upper"]
             errors.append(0.0 if lower - room <= truth <= upper + room else np.inf)
     return np.array(errors)

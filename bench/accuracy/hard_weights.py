@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,16 @@ def _stream(kind: str, case: str, seed: int) -> tuple[NDArray[np.int64], Floats]
     return keys, numbers(case, seed, N, _signed(kind))
 
 
-def _synopses(kind: str, case: str, seeds: range) -> list[Any]:
+def _filled(kind: str, case: str, seeds: range) -> Iterator[tuple[Any, NDArray[np.int64], Floats]]:
+    """A synopsis for each seed, with the keys and weights that were added to it."""
+
     def items(seed: int) -> dict[str, Any]:
         keys, weights = _stream(kind, case, seed)
         return {"keys": keys, "values": weights}
 
-    return synopses(case, kind, seeds, items, **parameters(case, SMALLEST[kind], PLAIN[kind]))
+    params = parameters(case, SMALLEST[kind], PLAIN[kind])
+    for seed, synopsis in zip(seeds, synopses(case, kind, seeds, items, **params), strict=True):
+        yield synopsis, *_stream(kind, case, seed)
 
 
 @promise(
@@ -77,8 +82,8 @@ def _synopses(kind: str, case: str, seeds: range) -> list[Any]:
 @promise(*COUNTERS, says="hard: weight within bounds", inputs=CASES, share_of_seeds=SHARE_OF_SEEDS)
 def within_bounds(kind: str, case: str, seeds: range) -> Errors:
     errors = []
-    for seed, synopsis in zip(seeds, _synopses(kind, case, seeds), strict=True):
-        keys, weights = _stream(kind, case, seed)
+    filled = _filled(kind, case, seeds)
+    for seed, (synopsis, keys, weights) in zip(seeds, filled, strict=True):
         truth, size = by_key(keys, weights), float(np.abs(weights).sum())
         for key in [*list(truth)[:ASKED], -1 - seed]:
             answer = synopsis.estimate({"type": "frequency", "key": key})
@@ -94,8 +99,7 @@ def within_bounds(kind: str, case: str, seeds: range) -> Errors:
 )
 def totals(kind: str, case: str, seeds: range) -> Errors:
     errors = []
-    for seed, synopsis in zip(seeds, _synopses(kind, case, seeds), strict=True):
-        _, weights = _stream(kind, case, seed)
+    for synopsis, _, weights in _filled(kind, case, seeds):
         size = float(np.abs(weights).sum())
         errors.append(misses(synopsis.total(), float(weights.sum()), size))
     return np.array(errors)
@@ -112,9 +116,7 @@ def totals(kind: str, case: str, seeds: range) -> Errors:
 def products(kind: str, case: str, seeds: range) -> Errors:
     """Of each stream with itself."""
     errors = []
-    found = _synopses(kind, case, seeds)
-    for seed, synopsis in zip(seeds, found, strict=True):
-        keys, weights = _stream(kind, case, seed)
+    for synopsis, keys, weights in _filled(kind, case, seeds):
         truth, size = by_key(keys, weights), float(np.abs(weights).sum())
         twin = type(synopsis).from_bytes(synopsis.to_bytes())
         query = "inner_product" if kind == "count_min" else "join_size"
@@ -132,8 +134,7 @@ def products(kind: str, case: str, seeds: range) -> Errors:
 )
 def second_moments(kind: str, case: str, seeds: range) -> Errors:
     errors = []
-    for seed, synopsis in zip(seeds, _synopses(kind, case, seeds), strict=True):
-        keys, weights = _stream(kind, case, seed)
+    for synopsis, keys, weights in _filled(kind, case, seeds):
         size, answer = float(np.abs(weights).sum()), synopsis.f2()
         squares = sum(weight * weight for weight in by_key(keys, weights).values())
         saturated = answer.details.get("saturated")
@@ -155,8 +156,7 @@ def none_missing(kind: str, case: str, seeds: range) -> Errors:
         "sticky_sampling": lambda s: s.frequent(),
     }
     errors = []
-    for seed, synopsis in zip(seeds, _synopses(kind, case, seeds), strict=True):
-        keys, weights = _stream(kind, case, seed)
+    for synopsis, keys, weights in _filled(kind, case, seeds):
         truth, answer = by_key(keys, weights), asks[kind](synopsis)
         least = synopsis.support if kind == "sticky_sampling" else share
         # A key of one byte is shown cut, so the number of keys found is what can be compared.
@@ -178,8 +178,7 @@ def none_missing(kind: str, case: str, seeds: range) -> Errors:
 )
 def largest(kind: str, case: str, seeds: range) -> Errors:
     errors = []
-    for seed, synopsis in zip(seeds, _synopses(kind, case, seeds), strict=True):
-        keys, weights = _stream(kind, case, seed)
+    for synopsis, keys, weights in _filled(kind, case, seeds):
         truth, answer = by_key(keys, weights), synopsis.top()
         room = 1e-12 * float(weights.sum())
         for row in answer.value:

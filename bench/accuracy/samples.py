@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bench.accuracy.inputs import bank, values
 from bench.accuracy.promise import Errors, off_by, promise
-from synopses import Coreset, Items, Trajectory
+from synopses import Coreset, Estimate, Items, Trajectory
 
 N, K = 400, 40
 FEW_SIGMAS = 4.5  # one in 150,000 by chance
@@ -66,6 +66,12 @@ def _points(name: str, seed: int) -> NDArray[np.float64]:
     return points
 
 
+def cost_of(points: NDArray[np.float64], centres: Estimate) -> float:
+    """The squared distances of all points to the nearest of the centres of an answer."""
+    found = np.array([row["point"] for row in centres.value])
+    return float(((points[:, None] - found) ** 2).sum(axis=2).min(axis=1).sum())
+
+
 @promise(
     "coreset",
     says="cost of the centres over all points within bounds",
@@ -79,8 +85,7 @@ def cost(kind: str, name: str, seeds: range) -> Errors:
         coreset = Coreset(dimensions=2, size=50)
         coreset.add(Items.of(values=points))
         answer = coreset.centres(5)
-        centres = np.array([found["point"] for found in answer.value])
-        truth = float(((points[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum())
+        truth = cost_of(points, answer)
         inside = answer.details["cost_lower"] <= truth * (1 + 1e-9)
         inside &= truth <= answer.details["cost_upper"] * (1 + 1e-9)
         room = max(answer.details["cost_upper"] - answer.details["cost"], 1e-300)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from bench.fuzzing.mutations import mutated, rearranged
-from bench.fuzzing.structures import restructured
+from bench.fuzzing.spoiling import Shares, Spoiler
 from synopses import KINDS, Synopsis
 
 DATASETS = ("Forex", "e", "d", "f", "a", "b")  # those that fuzzed tuples belong to
@@ -53,6 +52,7 @@ _OPS = {
     "plugin": 2, "plugins": 1, "unplug": 1, "sites": 0.5,
 }  # fmt: skip
 
+_SHARES = Shares(restructured=0.25, rearranged=0.15, mutated=0.2)
 _READS = ("estimate", "describe", "export")
 
 
@@ -61,22 +61,15 @@ class Requests:
 
     def __init__(self, seed: int | str) -> None:
         self._rng, self._made = Random(seed), 0
-        self._recent: list[bytes] = [b"{}"]
+        self._spoiler = Spoiler(self._rng, TOKENS, _SHARES)
 
     def messages(self, count: int) -> Iterator[bytes]:
         for _ in range(count):
             yield self._message()
 
     def _message(self) -> bytes:
-        rng = self._rng
-        message = self._infore() if rng.random() < 0.25 else self._native()
-        if (chance := rng.random()) < 0.25:
-            message = restructured(rng, message)
-        written = json.dumps(message).encode()
-        self._recent = [*self._recent[-20:], written]
-        if chance > 0.8:
-            return mutated(rng, written, self._recent, TOKENS)
-        return rearranged(rng, written, TOKENS) if chance > 0.65 else written
+        message = self._infore() if self._rng.random() < 0.25 else self._native()
+        return self._spoiler.write(message)
 
     def _native(self) -> dict[str, Any]:
         rng = self._rng

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from bench.fuzzing.mutations import mutated, rearranged
-from bench.fuzzing.structures import restructured
+from bench.fuzzing.spoiling import Shares, Spoiler
 from bench.poison.requests import TOKENS
 from sde.federation.frames import MAGICS
 
@@ -25,6 +23,7 @@ _MESSAGES: tuple[dict[str, Any], ...] = (
     {"op": "admitted", "request": "fz-1", "declaration": {"kind": "fuzzed"}, "fault": None},
     {"op": "failed", "kind": "fuzzed@1", "reason": "forged"},
 )
+_SHARES = Shares(restructured=0.4, rearranged=0.2, mutated=0.25)
 
 
 class Union:
@@ -32,7 +31,7 @@ class Union:
 
     def __init__(self, seed: int | str, checkpoint: str) -> None:
         self._rng, self._checkpoint = Random(seed), checkpoint
-        self._recent: list[bytes] = [b"{}"]
+        self._spoiler = Spoiler(self._rng, TOKENS, _SHARES)
 
     def messages(self, count: int) -> Iterator[bytes]:
         for _ in range(count):
@@ -42,14 +41,7 @@ class Union:
         rng = self._rng
         if rng.random() < 0.1:
             return rng.choice(sorted(MAGICS)) + rng.randbytes(int(rng.random() * 200))
-        message: Any = {**rng.choice(_MESSAGES), "checkpoint": self._name()}
-        if (chance := rng.random()) < 0.4:
-            message = restructured(rng, message)
-        written = json.dumps(message).encode()
-        self._recent = [*self._recent[-20:], written]
-        if chance > 0.75:
-            return mutated(rng, written, self._recent, TOKENS)
-        return rearranged(rng, written, TOKENS) if chance > 0.55 else written
+        return self._spoiler.write({**rng.choice(_MESSAGES), "checkpoint": self._name()})
 
     def _name(self) -> str:
         return self._checkpoint if self._rng.random() < 0.5 else self._rng.choice(("-", "", "sde"))
