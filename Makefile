@@ -26,6 +26,7 @@ PYTHON_READY := $(VENV)/bin/python
 ENGINE_READY := $(VENV)/.engine-installed
 DEV_READY := $(VENV)/.dev-installed
 KERNELS_READY := $(VENV)/.kernels-compiled
+CHECKED_READY := $(VENV)/.checked-kernels-compiled
 KERNELS := $(shell grep -rlE '^(import|from) (numba|sde\.kernels)' --include='*.py' synopses sde service)
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
@@ -39,7 +40,7 @@ check: $(DEV_READY)
 	$(BIN)/lint-imports
 
 # Three processes on two cores: engines mostly wait (see tests/conftest.py).
-test: check jars $(KERNELS_READY)
+test: check jars $(KERNELS_READY) $(CHECKED_READY)
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 demo: $(ENGINE_READY) jars $(KERNELS_READY)
@@ -103,4 +104,9 @@ $(KERNELS_READY): $(KERNELS) | $(ENGINE_READY)
 	$(BIN)/python -m service.install.warm_kernels
 	@echo "Archiving Spark's classes (about a minute, once)"
 	$(BIN)/python -m service.install.warm_classes
+	@touch $@
+
+$(CHECKED_READY): $(KERNELS_READY)
+	@echo "Compiling the kernels in their checked form, which tests fuzz"
+	SDE_CHECKED_KERNELS=1 $(BIN)/python -m service.install.warm_kernels
 	@touch $@

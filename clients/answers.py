@@ -32,12 +32,16 @@ class Answer:
     stream: str | None = None  # which one, at scope "stream"
     missing: dict[str, str] = field(default_factory=dict)  # sites that are not in it, and why
     digest: str | None = None  # of the state: equal digests, equal states
+    warnings: tuple[str, ...] = ()  # why tuples that came are not in it
     raw: Message = field(repr=False)  # the whole reply
 
     @classmethod
     def of(cls, reply: Message) -> Answer:
-        known = {**known_fields(cls, reply), "window": _interval(reply.get("window"))}
-        return cls(**known, raw=reply)
+        converted = {
+            "window": _interval(reply.get("window")),
+            "warnings": tuple(reply.get("warnings", ())),
+        }
+        return cls(**{**known_fields(cls, reply), **converted}, raw=reply)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

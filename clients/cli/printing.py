@@ -92,6 +92,8 @@ def print_answer(answer: Answer) -> None:
     present = {name: value for name, value in known.items() if value is not None}
     if present:
         print_table(list(present), [list(present.values())])
+    for warning in answer.warnings:
+        click.echo(f"warning: {warning}", err=True)
 
 
 def print_list(items: list[Any]) -> None:

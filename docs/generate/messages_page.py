@@ -57,7 +57,7 @@ _OBJECT = "an object: see [window](#window)"
 _VALUES = {
     "create": "–",
     "delete": "–",
-    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`",
+    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`, `warnings`",
     "watch": "– at first; then numbered answers, each with an estimate",
     "unwatch": "–",
     "export": "the state in base64",
@@ -98,6 +98,7 @@ the uid.
 | `value`, `lower`, `upper`, `confidence` | of an answer: see [bounds](../concepts/bounds.md) |
 | `uid`, `dataset`, `kind`, `stream`, `tuples`, `since` | what it is about |
 | `window` | of a windowed synopsis: `start` and `end`, in ms |
+| `warnings` | which tuples [are not in it](../concepts/bounds.md#what-is-not-in-an-answer) |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
 | `next` | of a `list`: the `after` of the next page, if there is one |
 | `sites`, `missing`, `complete`, `age`, `drift` | of [several sites](../how-to/several-sites.md) |

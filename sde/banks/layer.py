@@ -9,15 +9,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
+from sde.banks.intervals import Interval
 from sde.banks.selection import Selection
 from sde.banks.slot_table import SlotTable
 from sde.banks.stream_names import StreamNames
+from sde.records.left_out import LeftOut
 from sde.storage.store import Store
 from sde.wire import DATASET_SCOPE, Definition
 from synopses import Items, Synopsis, Texts
@@ -41,6 +43,15 @@ class Reach(enum.StrEnum):
         if definition.scope == DATASET_SCOPE:
             return cls.WHOLE
         return cls.EACH if definition.stream is None else cls.NAMED
+
+
+class Held(NamedTuple):
+    """What a layer has of a stream, or of an interval of it."""
+
+    synopsis: Synopsis | None
+    tuples: int
+    skipped: int  # tuples without a field that is read
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +270,27 @@ class Layer:
         slots = self.table.find(np.array([stream]))
         return slots[slots >= 0]
 
-    def synopsis(self, stream: np.uint64) -> tuple[Synopsis, int] | None:
-        """The synopsis of a stream and the tuples in it, None if there is none."""
+    def synopsis(self, stream: np.uint64) -> Held | None:
+        """The synopsis of a stream, None if there is none."""
         slots = self.slots(stream)
-        return (self.bank.at(slots[0]), int(self.bank.tuples[slots[0]])) if len(slots) else None
+        return self._held(self.bank.at(slots[0]), slots[:1]) if len(slots) else None
+
+    def _held(
+        self,
+        synopsis: Synopsis | None,
+        slots: NDArray[np.int32],
+        interval: Interval | None = None,
+    ) -> Held:
+        """A synopsis that was made from these slots."""
+        tuples, skipped = self.bank.tuples[slots].sum(), self.bank.skipped[slots].sum()
+        return Held(synopsis, int(tuples), int(skipped), interval)
+
+    def left_out(self, skipped: int) -> LeftOut:
+        """Why tuples are not in a synopsis of this layer that skipped so many.
+
+        A stream of its own that is kept found room for all of its tuples.
+        """
+        return LeftOut(skipped=skipped, shed=0 if self.reach is Reach.EACH else self.shed)
 
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         """What `list` and `describe` say of a stream, or of the whole layer."""

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from sde.banks.bank import Bank
 from sde.banks.cells import Cells, cells_of
 from sde.banks.intervals import Interval, asked, closing, horizon, open_window, require_kept
-from sde.banks.layer import WHOLE_STREAM, Kept, Layer, Reach
+from sde.banks.layer import WHOLE_STREAM, Held, Kept, Layer, Reach
 from sde.banks.pane_sums import PaneSums, merge_all
 from sde.banks.selection import Selection
 from sde.banks.sessions import Cell, Session, sessions
 from sde.banks.slot_table import SlotTable
 from sde.kernels import panes as kernel
+from sde.records.left_out import LeftOut
 from sde.records.loop import Reached
 from sde.registry.watermarks import later
 from sde.storage.store import Store
@@ -34,14 +35,6 @@ from synopses import Synopsis, Texts
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
 _COUNTERS = 7
 _UNSET = NO_TIME
-
-
-class Part(NamedTuple):
-    """What a layer has of an interval."""
-
-    synopsis: Synopsis | None
-    tuples: int
-    interval: Interval
 
 
 class Placed(NamedTuple):
@@ -326,7 +319,7 @@ class PanedLayer(Layer):
         slots = self.table.entries()[1]
         return slots if stream is None else slots[self._stream_of[slots] == stream]
 
-    def ask(self, stream: np.uint64, span: Span | None, at: int | None) -> Part:
+    def ask(self, stream: np.uint64, span: Span | None, at: int | None) -> Held:
         """What a question is about: a span, or the window that is open at the moment `at`."""
         window = self.window
         at = self.now_for(stream) if at is None else at
@@ -339,7 +332,7 @@ class PanedLayer(Layer):
         """The latest moment this layer knows of."""
         return self.latest
 
-    def _merged(self, stream: np.uint64, interval: Interval) -> Part:
+    def _merged(self, stream: np.uint64, interval: Interval) -> Held:
         """The panes of a stream in an interval, as one synopsis."""
         first, last = interval[0] // self.window.pane, interval[1] // self.window.pane
         if last - first > len(self.table) + 1:  # a long span over few panes
@@ -348,7 +341,7 @@ class PanedLayer(Layer):
             first, last = (int(panes.min()), int(panes.max()) + 1) if len(panes) else (first, first)
         slots = self.table.find(self._keys(stream, np.arange(first, last)))
         merged = self._sums.merged(self.bank, (self.name, int(stream)), first, slots)
-        return Part(merged, int(self.bank.tuples[slots[slots >= 0]].sum()), interval)
+        return self._held(merged, slots[slots >= 0], interval)
 
     def closing(self, stream: np.uint64, before: int | None, watermark: int) -> list[Interval]:
         """The windows of a stream that close when the watermark moves."""
@@ -366,14 +359,14 @@ class PanedLayer(Layer):
         rows = zip(*(a[slots].tolist() for a in fields), slots.tolist(), strict=True)
         return [Cell(*row) for row in rows]
 
-    def session(self, stream: np.uint64, span: Span | None) -> Part | None:
+    def session(self, stream: np.uint64, span: Span | None) -> Held | None:
         """The latest session, or one by its end; None if there is none."""
         found = choose_session(sessions(self.cells(stream), self.window.gap), span, self.window.gap)
         if found is None:
             return None
         whole = merge_all([self.bank.at(cell.holds) for cell in found.cells])
-        tuples = int(self.bank.tuples[[cell.holds for cell in found.cells]].sum())
-        return Part(whole, tuples, (found.first, found.end(self.window.gap)))
+        slots = np.array([cell.holds for cell in found.cells], np.int32)
+        return self._held(whole, slots, (found.first, found.end(self.window.gap)))
 
     def closing_sessions(
         self, stream: np.uint64, before: int | None, watermark: int
@@ -386,6 +379,10 @@ class PanedLayer(Layer):
             if end <= watermark and (before is None or end > before):
                 closed.append((session.first, session.end(gap)))
         return closed
+
+    def left_out(self, skipped: int) -> LeftOut:
+        _, late, future, untimed = self._counters[:4].tolist()
+        return LeftOut(skipped=skipped, shed=self.shed, late=late, future=future, untimed=untimed)
 
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         figures = super().figures(stream)

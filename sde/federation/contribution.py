@@ -45,17 +45,26 @@ def _states(key: str, request: Ask, states: list[States]) -> Content:
     first = states[0]
     about, plugin = first.about, first.plugin
     sha256 = plugin.version.sha256 if plugin else ""  # not the plug-in: each site runs its own
+    gathered = Gathered(states, request.span)
     if first.cells is not None:  # where a session ends is known when those of all sites met
         cells = [cell for s in states for cell in s.cells or ()]
         counts = [count for s in states for count in s.tuples]
-        head = Contribution(key=key, about=about, sha256=sha256, tuples=counts, cells=cells)
+        head = Contribution(
+            key=key,
+            about=about,
+            sha256=sha256,
+            tuples=counts,
+            left_out=gathered.left_out,
+            cells=cells,
+        )
         return Content(head, [part.data for s in states for part in s.parts])
-    gathered = Gathered(states, request.span)
     asked, _ = gathered.kind.check_query(request.query, len(about) - 1)
     if asked.across:
         streams = join_streams([unpack_streams(s.parts[0].data) for s in states])
         tuples: list[int | None] = [sum(s.tuples[0] or 0 for s in states)]
-        head = Contribution(key=key, about=about, sha256=sha256, tuples=tuples)
+        head = Contribution(
+            key=key, about=about, sha256=sha256, tuples=tuples, left_out=gathered.left_out
+        )
         return Content(head, [pack_streams(streams)])
     tuples = [_sum(s.tuples[i] for s in states) for i in range(len(about))]
     windowed = [s for s in states if s.windows] if gathered.interval is not None else []
@@ -65,6 +74,7 @@ def _states(key: str, request: Ask, states: list[States]) -> Content:
         about=about,
         sha256=sha256,
         tuples=tuples,
+        left_out=gathered.left_out,
         windows=windowed[0].windows if windowed else [],
         latest=latest,
     )
@@ -84,6 +94,7 @@ def states_of(head: Contribution, parts: list[bytes], plugin: PackedPlugin | Non
         about=head.about,
         plugin=plugin,
         tuples=list(head.tuples),
+        left_out=list(head.left_out),
         windows=list(head.windows),
         latest=head.latest,
         cells=head.cells,

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from sde.plugins.version import Made, PluginVersion
+from sde.records.left_out import LeftOut
 from sde.records.sites import Cell, Interval
 from sde.records.versions import VersionInfo
 from sde.wire import Fault, ReplyFields, SynopsisInfo
@@ -117,15 +118,16 @@ class VersionList(Struct, frozen=True, tag="versions"):
 class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True):
     """What a shard, or a site, holds of the synopses that a question is about.
 
-    `tuples` has a number for each, None where nothing is held. `windows` are the intervals that
-    are meant, `latest` the latest moment known here, where shards may differ. `cells` are those
-    of a data set's sessions, one part each. `estimate`: this shard alone knows the answer, and
-    `digest` is that of its state.
+    `tuples` has a number for each, None where nothing is held; `left_out` has an entry for each,
+    none where nothing was left out. `windows` are the intervals that are meant, `latest` the latest
+    moment known here, where shards may differ. `cells` are those of a data set's sessions, one part
+    each. `estimate`: this shard alone knows the answer, and `digest` is that of its state.
     """
 
     about: list[SynopsisInfo] = []  # shard 0 only: they are equal in all
     plugin: PackedPlugin | None = None
     tuples: list[int | None] = []
+    left_out: list[LeftOut] = []
     windows: list[Interval | None] = []
     latest: int | None = None
     cells: list[Cell] | None = None

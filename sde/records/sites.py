@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from sde.records.left_out import LeftOut
 from sde.records.watching import Standing
 from sde.wire import Fault, SynopsisInfo
 
@@ -67,6 +68,7 @@ class Contribution(Struct, frozen=True, omit_defaults=True):
     about: list[SynopsisInfo] = []
     sha256: str = ""  # of the plug-in: each site runs its own
     tuples: list[Count | None] = []
+    left_out: list[LeftOut] = []
     windows: list[Interval | None] = []
     latest: Whole | None = None
     cells: list[Cell] | None = None

@@ -42,8 +42,8 @@ def describe(shard: Shard, request: Describe) -> Figures:
     head = heading_once(shard, [instance])
     if definition.stream is not None and not shard.owns(definition, definition.stream):
         return replace(found, states=head)
-    one = shard.layer(instance).synopsis(stream_key(definition, definition.stream))
-    parts = [] if one is None else [Part(one[0].to_bytes())]
+    held = shard.layer(instance).synopsis(stream_key(definition, definition.stream))
+    parts = [Part(held.synopsis.to_bytes())] if held and held.synopsis else []
     return replace(found, states=replace(head, parts=parts))
 
 

@@ -10,9 +10,11 @@ from functools import cached_property
 
 from sde.banks.sessions import Cell, Session, sessions
 from sde.plugins.remote import kind_class
+from sde.records.left_out import LeftOut, total
 from sde.records.result import PackedPlugin, States
 from sde.records.streams import join_streams, unpack_streams
 from sde.requests.digests import LARGEST, digest_of, follows_from_tuples
+from sde.requests.warnings import nothing_fitted, warnings_of
 from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span
 from sde.wire.durations import milliseconds
 from synopses import KINDS, Estimate, QueryError, Streams, Synopsis
@@ -79,10 +81,45 @@ class Gathered:
         return {"digest": digest_of(self.merged)}
 
     def fields_with(self, question: Ask, estimate: Estimate) -> ReplyFields:
-        """What a reply says with an estimate."""
+        """What a reply says with an estimate: no value where nothing that came fitted."""
+        fields = self.fields(question.stream)
+        warned = {"warnings": self._warnings} if self.left_out else {}
+        if self._nothing_fitted:
+            return {**fields, "value": None, **warned}
         found = estimate.as_json()
         stated = {name: value for name, value in found.items() if value not in (None, {})}
-        return {**self.fields(question.stream), **stated, "value": estimate.value}
+        return {**fields, **stated, "value": estimate.value, **warned}
+
+    @cached_property
+    def left_out(self) -> list[LeftOut]:
+        """For each synopsis, of all shards; empty where no shard left anything out."""
+        told = [states.left_out for states in self._states if states.left_out]
+        return [
+            total(each[which] for each in told if which < len(each))
+            for which in range(len(self._about) if told else 0)
+        ]
+
+    @property
+    def _warnings(self) -> list[str]:
+        several = len(self._about) > 1
+        return [
+            f"synopsis {which + 1} of the question: {text}" if several else text
+            for which, left_out in enumerate(self.left_out)
+            for text in warnings_of(self._about[which], self._tuples_of(which), left_out)
+        ]
+
+    @property
+    def _nothing_fitted(self) -> bool:
+        time_known = any(states.latest is not None or states.cells for states in self._states)
+        return any(
+            nothing_fitted(self._tuples_of(which), left_out, time_known)
+            for which, left_out in enumerate(self.left_out)
+        )
+
+    def _tuples_of(self, which: int) -> int:
+        if self._session is not None:
+            return self._tuples
+        return sum(states.tuples[which] or 0 for states in self._states if states.tuples)
 
     def estimate(self, question: Ask) -> Estimate:
         """The estimate from the merged states; Refusal if there is none."""

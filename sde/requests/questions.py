@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from sde.banks.intervals import Interval
-from sde.banks.layer import WHOLE_STREAM
+from sde.banks.layer import WHOLE_STREAM, Held, Layer
 from sde.banks.panes import PanedLayer
 from sde.plugins.failure import PluginFailure
+from sde.records.left_out import LeftOut
 from sde.records.result import PackedPlugin, Part, States
 from sde.records.streams import pack_streams
 from sde.registry.registry import Instance
@@ -20,6 +21,8 @@ from sde.wire.windows import SESSION
 from synopses import Streams, Synopsis
 from synopses.common_window import CommonWindow
 from synopses.questions import Question
+
+_NOTHING = LeftOut()
 
 
 def info_of(instance: Instance) -> SynopsisInfo:
@@ -96,6 +99,9 @@ def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable
         # Asked again, streams have moved on meanwhile: only whole states are sure to be enough.
         if isinstance(template, CommonWindow) and repeatable and not for_sites and at is None:
             streams = Streams(streams.names, template.cut_here(streams.arrays))
+        layer = shard.layer(instances[0])
+        skipped = int(layer.bank.skipped[layer.slots(None)].sum())
+        head = replace(head, left_out=_told([layer.left_out(skipped)]))
         return replace(head, tuples=[tuples], parts=[Part(pack_streams(streams))])
     if _is_spread_session(instances[0].definition):
         return _cells(shard, instances, head)
@@ -146,14 +152,26 @@ class _Found:
     tuples: int | None = None
     interval: Interval | None = None
     latest: int | None = None  # the latest moment known here, where shards may differ
+    left_out: LeftOut = _NOTHING
+
+    @classmethod
+    def of(cls, held: Held, layer: Layer, latest: int | None = None) -> _Found:
+        left_out = layer.left_out(held.skipped)
+        return cls(held.synopsis, held.tuples, held.interval, latest, left_out)
 
 
 def _figures(head: States, found: list[_Found]) -> States:
-    states = replace(head, tuples=[f.tuples for f in found])
+    left_out = _told([f.left_out for f in found])
+    states = replace(head, tuples=[f.tuples for f in found], left_out=left_out)
     if not any(f.interval for f in found):
         return states
     latest = max((f.latest for f in found if f.latest is not None), default=None)
     return replace(states, windows=[f.interval for f in found], latest=latest)
+
+
+def _told(left_out: list[LeftOut]) -> list[LeftOut]:
+    """Nothing where nothing was left out: that is so nearly always."""
+    return left_out if any(one != _NOTHING for one in left_out) else []
 
 
 def _states(found: list[_Found]) -> list[Part]:
@@ -175,15 +193,16 @@ def _found(
     key = stream_key(definition, stream)
     if not isinstance(layer, PanedLayer):
         found = layer.synopsis(key)
-        return _Found(*found) if found else _Found()
+        return _Found.of(found, layer) if found else _Found()
     if layer.window.type == SESSION:
         session = layer.session(key, span)
-        return _Found(*session) if session else _Found()
-    part = layer.ask(key, span, at if stream is None or for_sites else None)
-    if part.synopsis is not None:
-        return _Found(*part, layer.latest)
+        return _Found.of(session, layer) if session else _Found()
+    held = layer.ask(key, span, at if stream is None or for_sites else None)
+    if held.synopsis is not None:
+        return _Found.of(held, layer, layer.latest)
     if stream is None or definition.stream is not None or len(layer.slots(key)):
-        return _Found(shard.template(instance).copy(), 0, part.interval, layer.latest)
+        empty = held._replace(synopsis=shard.template(instance).copy())
+        return _Found.of(empty, layer, layer.latest)
     return _Found()
 
 
@@ -203,6 +222,7 @@ def _cells(shard: Shard, instances: list[Instance], head: States) -> States:
         head,
         cells=[(c.number, c.first, c.last) for c in cells],
         tuples=[int(layer.bank.tuples[c.holds]) for c in cells],
+        left_out=_told([layer.left_out(int(layer.bank.skipped[layer.slots(None)].sum()))]),
         parts=[Part(layer.bank.at(c.holds).to_bytes()) for c in cells],
     )
 

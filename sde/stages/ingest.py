@@ -31,6 +31,7 @@ from sde.shard.versions import Versions
 from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
     Code,
+    Create,
     Fault,
     Import,
     Refusal,
@@ -155,6 +156,7 @@ class Ingest:
                 attached = self._attached(_translated(message, position), position)
                 return AskedInfore(position=position, time=time, message=message, attached=attached)
             request = decode_request(message, str(position))
+            request = request.completed() if isinstance(request, Create) else request
             asked = Asked(position=position, time=time, request=request)
             asked = split(asked, self._peers, self._seal.checkpoint)
         except Refusal as refusal:

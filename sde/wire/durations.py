@@ -10,17 +10,19 @@ LONGEST = 3650 * _UNITS["d"]
 EXPECTED = 'a duration such as "500ms", "30s", "5m", "2h" or "1d"'
 
 
-def milliseconds(text: object) -> int | None:
-    """The duration in whole milliseconds, None if it is none (or not a positive one).
+def milliseconds(text: object, least: int = 1) -> int | None:
+    """The duration in whole milliseconds, None if it is none, or less than `least`.
 
     >>> [milliseconds(text) for text in ("30s", "1.5h", "0s", "5", 5)]
     [30000, 5400000, None, None, None]
+    >>> milliseconds("0s", least=0)
+    0
     """
     match = _FORM.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         return None
     value = round(float(match[1]) * _UNITS[match[2]])
-    return value if 0 < value <= LONGEST else None
+    return value if least <= value <= LONGEST else None
 
 
 def as_text(duration: int) -> str:

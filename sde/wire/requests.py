@@ -17,6 +17,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field, to_builtins
+from msgspec.structs import replace
 
 from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition
 from sde.wire.durations import EXPECTED as A_DURATION
@@ -184,6 +185,10 @@ class Create(Message, frozen=True, kw_only=True, tag="create"):
             time=self.time or "",
             idle=_duration("idle", self.idle),
         )
+
+    def completed(self) -> Create:
+        """With the defaults that are decided when it arrives, so that a replay has the same."""
+        return self if self.window is None else replace(self, window=self.window.with_lateness())
 
     @property
     def lifetime(self) -> int | None:

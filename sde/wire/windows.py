@@ -15,6 +15,7 @@ from sde.wire.forms import Duration, Expected, Name, refuse, refuse_unknown
 TUMBLING, SLIDING, SESSION = "tumbling", "sliding", "session"
 ARRIVAL = "arrival"
 _DEFAULT_SKEW = 3_600_000
+_DEFAULT_LATENESS = (5_000, 30_000)  # at least, at most; between them, the size
 _MOST_TUPLES = 10**9
 
 Length = Annotated[int | float | str, Expected(A_DURATION)]
@@ -111,7 +112,10 @@ class WindowMessage(
     ] = "auto"
     lateness: Annotated[
         Duration | None,
-        Meta(description="how far a tuple may be behind its data set's clock; later ones drop"),
+        Meta(
+            description="how far a tuple may be behind its data set's clock; later ones drop "
+            "(the size or the gap, from 5s to 30s)"
+        ),
     ] = None
     skew: Annotated[
         Duration | None,
@@ -131,7 +135,7 @@ class WindowMessage(
             self.type,
             time="" if self.time in (None, "time") else str(self.time),
             format=self.format,
-            lateness=self._duration("lateness", 0),
+            lateness=self._duration("lateness", 0, least=0),
             skew=self._duration("skew", _DEFAULT_SKEW),
         )
         if self.type == SESSION:
@@ -141,6 +145,16 @@ class WindowMessage(
         slide = size if self.type == TUMBLING else self._duration("slide")
         self._check_slide(slide, size)
         return replace(timed, size=size, slide=slide, keep=self._duration("keep", size))
+
+    def with_lateness(self) -> WindowMessage:
+        """With the default lateness if it says none. A log of an earlier version, where the default
+        was 0, has windows without."""
+        window = self.window()
+        if self.lateness is not None or window.count:
+            return self
+        least, most = _DEFAULT_LATENESS
+        lateness = max(least, min(window.size or window.gap, most))
+        return structs.replace(self, lateness=as_text(lateness))
 
     def _by_count(self) -> Window:
         slides = ("slide",) if self.type == SLIDING else ()
@@ -155,11 +169,11 @@ class WindowMessage(
             if name not in names and getattr(self, name) != default:
                 refuse_unknown(f"window.{name}", ["type", *names])
 
-    def _duration(self, name: str, default: int | None = None) -> int:
+    def _duration(self, name: str, default: int | None = None, least: int = 1) -> int:
         value = getattr(self, name)
         if value is None and default is not None:
             return default
-        found = milliseconds(value)
+        found = milliseconds(value, least)
         if found is None:
             refuse(f"window.{name}", value, A_DURATION)
         return found

@@ -43,6 +43,16 @@ def test_an_answer_has_value_and_bounds(sde) -> None:
     assert answer.raw["uid"] == counts.uid
 
 
+def test_an_answer_warns_of_a_field_that_no_tuple_has(sde, transport) -> None:
+    names = sde.create("hyperloglog", dataset="d", uid="names", key="nmae")
+    sde.send_many("d", ROWS)
+    answer = names.estimate()
+    warning = "field 'nmae' was in none of 3 tuples"
+    assert (answer.value, answer.lower, answer.warnings) == (None, None, (warning,))
+    printed = CliRunner().invoke(main, ["estimate", "names", "--timeout", "0"], obj=transport)
+    assert f"warning: {warning}" in printed.stderr
+
+
 def test_one_question_about_several_synopses(sde) -> None:
     first, second = (sde.create("ams", dataset=name, key="k") for name in ("d", "e"))
     sde.send_many("d", ROWS)

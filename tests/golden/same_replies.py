@@ -10,10 +10,10 @@ def same(one, two):
             one, two = one | {"bytes": one["bytes"] >= two["bytes"]}, two | {"bytes": True}
         if one.keys() == two.keys() <= {"tuples", "bytes"}:  # of a site: its frames may shrink
             return one.get("tuples") == two.get("tuples")
-        if one.keys() - {"digest"} == two.keys() >= {"lower", "upper"} and bounds_were_mended(one):
+        since_then = {"digest", "warnings"} - two.keys()  # answers did not have them
+        one = {key: value for key, value in one.items() if key not in since_then}
+        if one.keys() == two.keys() >= {"lower", "upper"} and bounds_were_mended(one):
             one, two = ({**reply, "lower": None, "upper": None} for reply in (one, two))
-        if "digest" not in two:  # answers have had one since
-            one = {key: value for key, value in one.items() if key != "digest"}
         if one.keys() - two.keys() == {"complete"} and "found" in two:
             one = {key: one[key] for key in two}  # pairs that a limit cut now say so
         return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)

@@ -30,9 +30,7 @@ def run(engine, *rows):
 
 def started(scope, lateness=0):
     engine = LocalEngine(shards=1)
-    window = {"type": "session", "gap": "10s"}
-    if lateness:
-        window["lateness"] = f"{lateness}s"
+    window = {"type": "session", "gap": "10s", "lateness": f"{lateness}s"}
     asked = {"stream": "s"} if scope == "stream" else {}
     watch = {"id": "watch", "op": "watch", "uid": "w", "on": "close", "query": {"type": "total"}}
     engine.run([create("w", scope=scope, window=window), {**watch, **asked}])

@@ -222,7 +222,7 @@ def test_tuples_that_are_years_apart_find_their_panes():
 
 def test_panes_that_no_window_can_need_are_given_back():
     engine = LocalEngine(shards=2)
-    window = {"type": "sliding", "size": "4s", "slide": "2s", "keep": "2s"}
+    window = {"type": "sliding", "size": "4s", "slide": "2s", "keep": "2s", "lateness": "0s"}
     engine.run([window_request("count_min", "stream", window)])
     for start in range(0, 100_000, 2_000):
         rows = [{"s": f"s{n}", "t": start + n, "k": 1, "v": 1} for n in range(20)]

@@ -117,7 +117,8 @@ def test_an_alert_whose_condition_never_held_is_silent():
 
 
 def windowed(size="10s", **fields):
-    return create("u", window={"type": "tumbling", "size": size, "keep": "1h", **fields})
+    window = {"type": "tumbling", "size": size, "keep": "1h", "lateness": "0s", **fields}
+    return create("u", window=window)
 
 
 def timed(*seconds, stream="s"):

@@ -64,7 +64,7 @@ def test_a_synopsis_that_is_too_large_is_refused():
 
 def test_windows_with_too_many_panes_or_too_large_ones_are_refused():
     engine = engine_with(max_panes=10, max_synopsis_bytes=8 * SIZE)
-    ten = {"type": "sliding", "size": "4s", "slide": "1s", "keep": "2s"}
+    ten = {"type": "sliding", "size": "4s", "slide": "1s", "keep": "2s", "lateness": "0s"}
     replies = engine.run(
         [
             create("a", window=ten),
@@ -213,7 +213,7 @@ def test_panes_of_every_scope_keep_to_the_limit_and_the_newest_are_kept(scope, l
 
 def test_a_stream_finds_the_panes_that_were_promised_to_it_whatever_others_took():
     engine = engine_with(shards=1, max_bytes=20 * SIZE)
-    window = {"size": "1s", "keep": "2s"}  # five panes
+    window = {"size": "1s", "keep": "2s", "lateness": "0s"}  # five panes
     engine.run([create(f"u-{s}", scope={"stream": s}, window=window) for s in ("s", "t")])
     for data in (seconds("s", 300), seconds("t", 5)):
         engine.run(data=data, time=T0)

@@ -1,0 +1,68 @@
+"""What an answer warns of: tuples that came for its synopsis and are not in it."""
+
+from __future__ import annotations
+
+from sde.records.left_out import LeftOut
+from sde.wire import SynopsisInfo
+
+
+def nothing_fitted(tuples: int, left_out: LeftOut, time_known: bool) -> bool:
+    """Whether nothing was counted because nothing that came could be: then no value is true.
+
+    `time_known`: tuples with a time have come, so that an empty window is empty.
+    """
+    if tuples:
+        return False
+    untimed = left_out.untimed + left_out.future
+    return bool(left_out.skipped or left_out.shed or (untimed and not time_known))
+
+
+def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str]:
+    """One sentence for each reason why tuples are not in the answer, which is about `tuples`."""
+    window = about.window or {}
+    found = []
+    if left_out.skipped:
+        found.append(_skipped(about, tuples, left_out.skipped))
+    if left_out.untimed:
+        field = window.get("time", "time")
+        found.append(f"{_dropped(left_out.untimed)}: no time in {str(field)!r}")
+    if left_out.late:
+        lateness = window.get("lateness", "0s")
+        found.append(f"{_dropped(left_out.late)}: too late, by more than {lateness}")
+    if left_out.future:
+        found.append(
+            f"{_dropped(left_out.future)}: ahead of their arrival by more than the window's skew"
+        )
+    if left_out.shed:
+        found.append(f"{_dropped(left_out.shed)}: no room for them within the limits")
+    return found
+
+
+def _skipped(about: SynopsisInfo, tuples: int, skipped: int) -> str:
+    """
+    >>> info = SynopsisInfo(dataset="d", kind="k", params={}, scope="dataset", since=0, key="id")
+    >>> _skipped(info, 0, 50_000)
+    "field 'id' was in none of 50,000 tuples"
+    >>> _skipped(info, 40_000, 10_000)
+    "field 'id' was missing in 10,000 of 50,000 tuples, which were left out"
+    """
+    values = [about.value] if isinstance(about.value, str) else about.value
+    fields = [
+        *([repr(about.key)] if about.key else []),
+        *(f"{name!r} (a number)" for name in values if name),
+        *([f"{about.time!r} (a time)"] if about.time else []),
+    ]
+    came = _tuples(tuples + skipped)
+    one = len(fields) == 1
+    named = f"{'field' if one else 'one of the fields'} {', '.join(fields)}"
+    if not tuples:
+        return f"{named} was in none of {came}" if one else f"{named} was missing in all {came}"
+    return f"{named} was missing in {skipped:,} of {came}, which were left out"
+
+
+def _dropped(count: int) -> str:
+    return f"{_tuples(count)} {'was' if count == 1 else 'were'} dropped"
+
+
+def _tuples(count: int) -> str:
+    return "1 tuple" if count == 1 else f"{count:,} tuples"
