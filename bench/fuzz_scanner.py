@@ -53,7 +53,7 @@ def plainly(messages: Messages, *how: Any) -> Decoded:
     """Decode as `decode_tuples` does, but with the scanner taking nothing."""
 
     def take_nothing(*args: Any) -> tuple[bool, int, int]:
-        row, last_row, entry, taken = args[4], args[5], args[6], args[-3]
+        row, last_row, entry, taken = args[4], args[5], args[6], args[-4]
         taken[row:last_row] = False
         return False, last_row, entry
 

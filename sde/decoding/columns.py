@@ -59,7 +59,7 @@ def build_columns(
     kernel.scatter(
         pool.array, routes.group_of, routes.place_of, segment.row_entries,
         e.fields, e.types, e.words, survey.column_of, survey.contents,
-        bases, text_bases, words, floats, present, text,
+        bases, text_bases.copy(), words, floats, present, text,
     )  # fmt: skip
 
     columns: list[dict[str, Column]] = [{} for _ in routes.groups]

@@ -19,6 +19,7 @@ from sde.tuples.spans import gather
 from synopses.texts import Texts
 
 _SEED = np.uint64(secrets.randbits(64))  # no result depends on it
+_FEW = 512  # distinct names, for which there is room at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def route(
     bounds = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.bincount(group_of, minlength=len(codes)), out=bounds[1:])
     order, place_of = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    kernel.sort_by_group(group_of, bounds, order, place_of)
+    kernel.sort_by_group(group_of, bounds, bounds.copy(), order, place_of)
     groups = []
     for g, code in enumerate(codes.tolist()):
         own = by_group[name_starts[g] : name_ends[g]]
@@ -179,6 +180,20 @@ def _distinct(spans: Spans, parents: NDArray[np.int32] | None) -> _Numbered:
     if parents is None:
         parents = np.zeros(len(spans), np.int32)
     number_of = np.empty(len(spans), np.int32)
-    firsts = kernel.distinct(spans.buffer, spans.starts, spans.ends, parents, _SEED, number_of)
+    about = (spans.buffer, spans.starts, spans.ends, parents, _SEED, number_of)
+    table, firsts = _room_for(_FEW)
+    row, count = kernel.distinct(*about, 0, 0, table, firsts)
+    while row < len(spans):
+        known, (larger, more) = firsts, _room_for(4 * count)
+        more[:count] = known
+        kernel.copy_entries(table, _SEED, larger)
+        table, firsts = larger, more
+        row, count = kernel.distinct(*about, row, count, table, firsts)
+    firsts = firsts[:count]
     names = gather(spans.buffer, spans.starts[firsts], spans.ends[firsts])
     return _Numbered(names, parents[firsts].astype(np.int64), number_of)
+
+
+def _room_for(names: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """A table, and where names first stood, for so many of them: a power of two."""
+    return np.zeros((2 * names, 4), np.uint64), np.empty(names, np.int64)

@@ -70,6 +70,7 @@ class Segments:
         self._taken = np.empty(len(rows), np.bool_)
         self._row_entries = np.empty((len(rows), 2), np.int64)
         self._entries = Entries(4 * len(rows) + 4 * limits.max_fields)
+        self._shape = json_scan.room_for_shape()
 
     def __iter__(self) -> Iterator[Segment]:
         """A segment is to be used up before the next one is asked for: they share arrays.
@@ -129,7 +130,7 @@ class Segments:
                 self._limits.max_fields, self._unwanted, _TIME_RANGE,
                 names.bytes, names.offsets, names.counts, names.table, names.follows, names.seen,
                 e.fields, e.types, e.words, e.floats,
-                self._row_entries, self._taken, self._spans, self._times,
+                self._row_entries, self._taken, self._spans, self._times, self._shape,
             )  # fmt: skip
             if not is_full:
                 return row, used

@@ -75,14 +75,13 @@ def entries_of_type(groups, row_entries, entry_fields, entry_types, column_of, c
 @kernel
 def scatter(
     buffer, groups, places, row_entries, entry_fields, entry_types, entry_words,
-    column_of, contents, bases, text_bases, words, floats, present, text,
+    column_of, contents, bases, next_text, words, floats, present, text,
 ):  # fmt: skip
     """Put every value into its cell: cell = bases[column] + the row's place in its group.
 
-    Of a text the cell gets the size; its bytes go to `text`, behind those before it in the column,
-    which start at text_bases. Integers among decimals become decimals.
+    Of a text the cell gets the size; its bytes go to `text`, to next_text[column], which goes on
+    behind them. Integers among decimals become decimals.
     """
-    next_text = text_bases.copy()
     for row in range(groups.size):
         for e in range(row_entries[row, 0], row_entries[row, 1]):
             column = column_of[groups[row], entry_fields[e]]

@@ -38,8 +38,12 @@ class _Cache(FunctionCache):
 
 
 def kernel(function):
-    """Compile the function when it is first called with arguments of some types."""
-    compiled = njit(nogil=True, boundscheck=CHECKED)(function)
+    """Compile the function when it is first called with arguments of some types.
+
+    Without numba's memory management: it counts references to an array, with atomic instructions,
+    wherever a loop hands one to a helper. A kernel therefore makes no arrays; its caller does.
+    """
+    compiled = njit(nogil=True, boundscheck=CHECKED, _nrt=False)(function)
     compiled._cache = _Cache(function)
     return compiled
 

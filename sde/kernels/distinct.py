@@ -54,33 +54,33 @@ def _equal(buffer, a, b, size):
 
 
 @kernel
-def _larger(table, seed):
-    """The same entries in a table of four times the size."""
-    larger = np.zeros((4 * table.shape[0], 4), np.uint64)
+def copy_entries(table, seed, larger):
+    """Put the entries of a table of `distinct` into a larger one, which is all zeros."""
     mask = np.uint64(larger.shape[0] - 1)
     for i in range(table.shape[0]):
         if table[i, 3]:
             slot = _mix(table[i, 0] ^ _mix(table[i, 1] ^ table[i, 2] ^ seed)) & mask
             while larger[slot, 3]:
                 slot = (slot + np.uint64(1)) & mask
-            larger[slot, :] = table[i, :]
-    return larger
+            for k in range(4):
+                larger[slot, k] = table[i, k]
 
 
 @kernel
-def distinct(buffer, starts, ends, parents, seed, numbers):
-    """numbers[i] = which distinct (parent, text) row i has; the rows they first stood in.
+def distinct(buffer, starts, ends, parents, seed, numbers, row, count, table, firsts):
+    """numbers[i] = which distinct (parent, text) row i has; firsts: the rows they first stood in.
+
+    Goes on from `row`, with `count` of them known; returns both as they are at the end, or where
+    `firsts` is full. The table has a power of two rows, at least twice as many as `firsts`; an
+    entry is two words of the text, parent and size, and its number + 1: one cache line.
 
     The seed changes where entries lie in the table and nothing else: who does not know it cannot
     choose texts that all lie in one place.
     """
-    # An entry is two words of the text, parent and size, and its number + 1: one cache line.
-    table = np.zeros((1024, 4), np.uint64)
-    firsts = np.empty(512, np.int64)
-    count = 0
     before_first = before_second = before_about = np.uint64(0)
-    number = 0
-    for row in range(starts.size):
+    number = -1
+    mask = np.uint64(table.shape[0] - 1)
+    while row < starts.size and count < firsts.size:
         start = starts[row]
         size = ends[row] - start
         if size <= _SHORT:
@@ -90,11 +90,11 @@ def distinct(buffer, starts, ends, parents, seed, numbers):
             first, second = _long_words(buffer, start, size, seed)
         about = (np.uint64(parents[row]) << np.uint64(32)) | np.uint64(size)
         same = first == before_first and second == before_second and about == before_about
-        if count > 0 and same and size <= _SHORT:
+        if number >= 0 and same and size <= _SHORT:
             numbers[row] = number
+            row += 1
             continue
         before_first, before_second, before_about = first, second, about
-        mask = np.uint64(table.shape[0] - 1)
         slot = _mix(first ^ _mix(second ^ about ^ seed)) & mask
         number = -1
         while table[slot, 3]:
@@ -112,20 +112,17 @@ def distinct(buffer, starts, ends, parents, seed, numbers):
             table[slot, 3] = np.uint64(number + 1)
             firsts[number] = row
             count += 1
-            if count == firsts.size:
-                firsts = np.concatenate((firsts, np.empty(3 * count, np.int64)))
-                table = _larger(table, seed)
         numbers[row] = number
-    return firsts[:count].copy()
+        row += 1
+    return row, count
 
 
 @kernel
-def renumber(numbers, new_numbers, firsts):
+def renumber(numbers, new_numbers, new_of, firsts):
     """Numbers in order of first appearance: firsts[new] = old; how many there are.
 
-    `firsts` has a place for every old number.
+    `new_of`, filled with -1, and `firsts` have a place for every old number.
     """
-    new_of = np.full(firsts.size, -1, np.int32)
     count = 0
     for i in range(numbers.size):
         old = numbers[i]
@@ -138,12 +135,11 @@ def renumber(numbers, new_numbers, firsts):
 
 
 @kernel
-def sort_by_group(groups, starts, order, places):
+def sort_by_group(groups, starts, next_place, order, places):
     """A stable counting sort: row order[j] has the j-th place, places[row] within its group.
 
-    `starts` holds the first place of each group, and then one more place.
+    `starts` holds the first place of each group, and so does `next_place`, which goes on.
     """
-    next_place = starts.copy()
     for row in range(groups.size):
         group = groups[row]
         place = next_place[group]

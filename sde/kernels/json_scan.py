@@ -608,13 +608,27 @@ def _shaped_row(
     return entry
 
 
+def room_for_shape() -> tuple[np.ndarray, ...]:
+    """Arrays in which `scan` keeps the shape of the rows it has met."""
+    most_words = _MOST_TEXT // 8 + _MOST_VALUES
+    return (
+        np.empty(_MOST_TEXT, np.uint8),
+        np.empty(_MOST_VALUES + 1, np.int64),
+        np.empty(most_words, np.uint64),
+        np.empty(most_words, np.uint64),
+        np.empty(_MOST_VALUES + 1, np.int64),
+        np.empty(_MOST_VALUES, np.int64),
+        np.empty(_MOST_VALUES, np.bool_),
+    )
+
+
 @kernel
 def scan(
     buffer, row_starts, row_ends, first_row, row, last_row, entry,
     most_cells, longest_row, longest_name, most_fields, unwanted, time_range,
     names, name_offsets, counts, table, follows, seen,
     entry_fields, entry_types, entry_words, entry_floats,
-    row_entries, taken, spans, times,
+    row_entries, taken, spans, times, shape,
 ):  # fmt: skip
     """Scan on from `row`, in the segment that begins at first_row.
 
@@ -623,15 +637,11 @@ def scan(
     the subset; its entries are row_entries[row, 0] to row_entries[row, 1]; spans[:, row] holds
     start and end of data set and of stream; times[row] is left alone where the tuple has no time.
     A segment ends when its fields times its rows pass `most_cells`, or its fields `most_fields`.
-    Values of names from the number `unwanted` on become no entries.
+    Values of names from the number `unwanted` on become no entries. `shape` is `room_for_shape`.
     """
     values = 0  # of the shape; 0: none
     misses = patience = 0
-    text, bounds = np.empty(_MOST_TEXT, np.uint8), np.empty(_MOST_VALUES + 1, np.int64)
-    roles, is_text = np.empty(_MOST_VALUES, np.int64), np.empty(_MOST_VALUES, np.bool_)
-    most_words = _MOST_TEXT // 8 + _MOST_VALUES
-    words, masks = np.empty(most_words, np.uint64), np.empty(most_words, np.uint64)
-    word_bounds = np.empty(_MOST_VALUES + 1, np.int64)
+    text, bounds, words, masks, word_bounds, roles, is_text = shape
     while row < last_row:
         known = counts[0] - RESERVED
         if known > most_fields or (row - first_row) * (known + 1) > most_cells:

@@ -31,7 +31,8 @@ class Coded:
     def without_unused(self) -> Coded:
         """Only texts that occur, in order of first appearance."""
         codes, used = np.empty(len(self.codes), np.int32), np.empty(len(self.texts), np.int64)
-        used = used[: renumber(self.codes, codes, used)]
+        new_of = np.full(len(self.texts), -1, np.int32)
+        used = used[: renumber(self.codes, codes, new_of, used)]
         return Coded(self.texts.take(used), codes)
 
     def written_out(self) -> Texts:
