@@ -1,6 +1,6 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
+from clients.answers import Answer, Description, SiteInfo, SnapshotInfo, StreamInfo
 from clients.client import Client
 from clients.errors import (
     AnswerTimeout,
@@ -67,6 +67,7 @@ __all__ = [
     "Refused",
     "SiteInfo",
     "SnapshotInfo",
+    "StreamInfo",
     "SynopsisExists",
     "SynopsisHandle",
     "Topics",

@@ -66,6 +66,21 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamInfo:
+    """A stream that has a summary of its own, and what that holds."""
+
+    stream: str = ""
+    tuples: int = 0
+    skipped: int = 0  # tuples without a field that the kind reads
+    bytes: int = 0
+    raw: Message = field(repr=False)
+
+    @classmethod
+    def of(cls, reply: Message) -> StreamInfo:
+        return cls(**known_fields(cls, reply), raw=reply)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteInfo:
     """A site the engine knows, and how many bytes and messages went between the two."""
 

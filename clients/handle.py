@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clients.answers import Answer, Description, SnapshotInfo
+from clients.answers import Answer, Description, SnapshotInfo, StreamInfo
 from clients.times import Duration, Moment
 from clients.watch import Watch
 
@@ -55,6 +55,26 @@ class SynopsisHandle:
             deadline=deadline,
             **arguments,
         )
+
+    def estimate_streams(
+        self,
+        question: str | None = None,
+        /,
+        *,
+        query: Mapping[str, Any] | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
+        top: int | None = None,
+        **arguments: Any,
+    ) -> tuple[Answer, ...]:
+        """Ask all its streams: `prices.estimate_streams(q=0.5, top=10)`."""
+        return self._client.estimate_streams(
+            self, question, query=query, end=end, span=span, top=top, **arguments
+        )
+
+    def streams(self) -> tuple[StreamInfo, ...]:
+        """Its streams with their figures, at scope "stream"."""
+        return self._client.streams(self)
 
     def watch(
         self,

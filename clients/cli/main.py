@@ -18,6 +18,7 @@ from clients.cli import (
     send,
     sites,
     snapshots,
+    streams,
     topics,
     watch,
 )
@@ -74,6 +75,7 @@ for _command in (
     watch.unwatch,
     requests.list_,
     requests.describe,
+    streams.streams,
     requests.delete,
     exchange.export,
     exchange.import_,

@@ -57,7 +57,7 @@ _OBJECT = "an object: see [window](#window)"
 _VALUES = {
     "create": "–",
     "delete": "–",
-    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`",
+    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`; of all streams: rows",
     "watch": "– at first; then numbered answers, each with an estimate",
     "unwatch": "–",
     "export": "the state in base64",
@@ -65,6 +65,7 @@ _VALUES = {
     "list": "for each synopsis what `describe` says; `next` beside it if there are more",
     "describe": "definition, tuples, skipped, shed, streams, bytes, digest; of windows: panes, "
     "late tuples",
+    "streams": "a row for each stream: tuples, skipped, bytes",
     "snapshot": "the name of the version",
     "restore": "the name of the version",
     "snapshots": "the versions",
@@ -99,7 +100,8 @@ the uid.
 | `uid`, `dataset`, `kind`, `stream`, `tuples`, `since` | what it is about |
 | `window` | of a windowed synopsis: `start` and `end`, in ms |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
-| `next` | of a `list`: the `after` of the next page, if there is one |
+| `next` | of a list or table: the `after` of the next page, if there is one |
+| `streams`, `unanswered` | of all streams: how many there are; how many have no value here |
 | `sites`, `missing`, `complete`, `age`, `drift` | of [several sites](../how-to/several-sites.md) |
 | `code`, `message`, `field` | of an error: see [fault codes](faults.md) |
 | `batch`, `site` | the micro-batch and the engine that replied |

@@ -54,6 +54,21 @@ class Kept:
     pane: tuple[int, int, int] | None = None  # number, first and last time
 
 
+@dataclass(frozen=True, slots=True)
+class StreamsHere:
+    """All streams of a layer that knows their names."""
+
+    names: list[str]
+    hashes: NDArray[np.uint64]
+    _slots: NDArray[np.int32]  # of all, stream by stream
+    _starts: NDArray[np.int64]
+
+    def slots(self, place: int) -> NDArray[np.int32]:
+        """All slots of the stream that stands at a place in `names`."""
+        end = self._starts[place + 1] if place + 1 < len(self._starts) else len(self._slots)
+        return self._slots[self._starts[place] : end]
+
+
 class Layer:
     """Without a window: each stream has one slot.
 
@@ -264,14 +279,26 @@ class Layer:
         slots = self.slots(stream)
         return (self.bank.at(slots[0]), int(self.bank.tuples[slots[0]])) if len(slots) else None
 
+    def streams_here(self) -> StreamsHere:
+        """All streams, in no order; of a layer that reaches each."""
+        hashes, slots = self.table.entries()
+        owners = self._owners(hashes, slots)
+        order = np.argsort(owners, kind="stable")
+        streams, starts = np.unique(owners[order], return_index=True)
+        slots = slots[order]
+        return StreamsHere(self.names.of(slots[starts]), streams, slots, starts)
+
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         """What `list` and `describe` say of a stream, or of the whole layer."""
         slots = self.slots(stream)
+        streams = len(slots) if self.reach is Reach.EACH else 0
+        return {**self.held(slots), "shed": self.shed, "streams": streams}
+
+    def held(self, slots: NDArray[np.int32]) -> dict[str, int]:
+        """What some slots hold: the figures that every stream has of its own."""
         return {
             "tuples": int(self.bank.tuples[slots].sum()),
             "skipped": int(self.bank.skipped[slots].sum()),
-            "shed": self.shed,
-            "streams": len(slots) if self.reach is Reach.EACH else 0,
             "bytes": self.bank.bytes_of(slots) + self._own_bytes(len(slots)),
         }
 

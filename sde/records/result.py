@@ -134,5 +134,21 @@ class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True
     parts: list[Part] = []
 
 
+class Table(Struct, frozen=True, kw_only=True, tag="table", omit_defaults=True):
+    """Rows about streams of one synopsis, all of this shard, as the reply has them.
+
+    `window` is the one that all rows are about, where shards must mean the same; `latest` the
+    latest moment known here.
+    """
+
+    rows: list[ReplyFields]
+    streams: int  # that are here
+    more: bool = False  # streams behind the rows
+    unanswered: int = 0  # streams that have no value, among all that were asked
+    about: SynopsisInfo | None = None  # shard 0 only: it is equal in all
+    window: Interval | None = None
+    latest: int | None = None
+
+
 Outcome = Done | Refused | Waits  # of a request that changes something
-Result = Done | Refused | Waits | Figures | PluginList | VersionList | States
+Result = Done | Refused | Waits | Figures | PluginList | VersionList | States | Table

@@ -36,6 +36,12 @@ def kind_of(kind: str, plugin: PackedPlugin | None) -> type[Synopsis]:
     return cls
 
 
+def stated(estimate: Estimate) -> ReplyFields:
+    """What a reply says of an estimate: its value, and what else is known."""
+    known = {name: found for name, found in estimate.as_json().items() if found not in (None, {})}
+    return {**known, "value": estimate.value}
+
+
 class Gathered:
     """`states`: of all that contribute, the first with the definitions."""
 
@@ -80,9 +86,7 @@ class Gathered:
 
     def fields_with(self, question: Ask, estimate: Estimate) -> ReplyFields:
         """What a reply says with an estimate."""
-        found = estimate.as_json()
-        stated = {name: value for name, value in found.items() if value not in (None, {})}
-        return {**self.fields(question.stream), **stated, "value": estimate.value}
+        return {**self.fields(question.stream), **stated(estimate)}
 
     def estimate(self, question: Ask) -> Estimate:
         """The estimate from the merged states; Refusal if there is none."""

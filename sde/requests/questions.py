@@ -177,7 +177,7 @@ def _found(
         found = layer.synopsis(key)
         return _Found(*found) if found else _Found()
     if layer.window.type == SESSION:
-        session = layer.session(key, span)
+        session = layer.session(layer.slots(key), span)
         return _Found(*session) if session else _Found()
     part = layer.ask(key, span, at if stream is None or for_sites else None)
     if part.synopsis is not None:
@@ -198,7 +198,7 @@ def _cells(shard: Shard, instances: list[Instance], head: States) -> States:
         raise Refusal(Code.BAD_QUERY, "uids: expected one synopsis with session windows", "uids")
     layer = shard.layer(instances[0])
     assert isinstance(layer, PanedLayer)
-    cells = layer.cells(WHOLE_STREAM)
+    cells = layer.cells(layer.slots(WHOLE_STREAM))
     return replace(
         head,
         cells=[(c.number, c.first, c.last) for c in cells],

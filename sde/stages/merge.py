@@ -42,6 +42,7 @@ from sde.records.result import (
     Refused,
     Result,
     States,
+    Table,
     VersionList,
     Waits,
 )
@@ -50,6 +51,7 @@ from sde.requests.boundary import fault_of
 from sde.requests.completeness import require_all
 from sde.requests.digests import digest_of, digest_of_streams
 from sde.requests.gathered import Gathered, WindowsDiffer
+from sde.requests.tables import joined
 from sde.stages.watch_answers import WatchAnswers
 from sde.stages.writer import ReplyWriter
 from sde.wire import (
@@ -62,6 +64,7 @@ from sde.wire import (
     Refusal,
     ReplyFields,
     Request,
+    Streams,
     answer,
     refusal,
     unreadable,
@@ -189,6 +192,9 @@ def _fields(request: Request, results: list[Result]) -> ReplyFields:
     match results[0]:
         case States():
             return _answer(request, _of(States, results))
+        case Table():
+            assert isinstance(request, Ask | Streams)
+            return joined(request, _of(Table, results))
         case Figures():
             shards = _of(Figures, results)
             described = _described(shards)

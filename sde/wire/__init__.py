@@ -5,6 +5,7 @@ from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition, Synops
 from sde.wire.faults import Code, Fault, Refusal
 from sde.wire.replies import ReplyFields, answer, dead_letter, refusal, unreadable, watch_answer
 from sde.wire.requests import (
+    ALL_STREAMS,
     EACH_KEY,
     EACH_STREAM,
     ON_CHANGE,
@@ -24,6 +25,7 @@ from sde.wire.requests import (
     Sites,
     Snapshot,
     Snapshots,
+    Streams,
     Unplug,
     Unwatch,
     Watch,
@@ -33,6 +35,7 @@ from sde.wire.requests import (
 from sde.wire.windows import Span, Window
 
 __all__ = [
+    "ALL_STREAMS",
     "DATASET_SCOPE",
     "EACH_KEY",
     "EACH_STREAM",
@@ -61,6 +64,7 @@ __all__ = [
     "Snapshot",
     "Snapshots",
     "Span",
+    "Streams",
     "SynopsisInfo",
     "Unplug",
     "Unwatch",

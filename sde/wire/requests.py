@@ -41,7 +41,8 @@ from sde.wire.windows import Span, WindowMessage
 
 ON_CLOSE, ON_CHANGE = "close", "change"
 EACH_KEY, EACH_STREAM = "key", "stream"
-LARGEST_PAGE = 5_000  # synopses in one reply: with ordinary definitions a few megabytes
+ALL_STREAMS = "*"
+LARGEST_PAGE = 5_000  # items in one reply: with ordinary definitions a few megabytes
 _VERSION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _CONDITION = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\S+)\s*")
 _SHORTEST_EVERY = 100  # ms
@@ -118,7 +119,16 @@ Version = Annotated[
     Uid | None,
     Meta(description="its name; left out: a number when it is taken, the newest otherwise"),
 ]
+A_PAGE = f"a whole number from 1 to {LARGEST_PAGE}"
+Limit = Annotated[int | None, Expected(A_PAGE), Meta(description="how many at most")]
 PluginName = Annotated[Name, Meta(description="small letters, digits, underscores: at most 50")]
+
+
+def _check_page(limit: int | None, after: str | None) -> None:
+    if limit is not None and not 1 <= limit <= LARGEST_PAGE:
+        refuse("limit", limit, A_PAGE)
+    if after is not None and limit is None:
+        refuse("after", after, "it only with `limit`")
 
 
 # -- synopses -------------------------------------------------------------------------------------
@@ -237,12 +247,29 @@ def _span(end: int | str | None, start: int | str | None, to: int | str | None) 
 
 
 class Ask(Message, frozen=True, kw_only=True, tag="estimate"):
-    """Ask a synopsis, or several; the reply has the value with its bounds."""
+    """Ask a synopsis, or several; the reply has the value with its bounds.
+
+    With the stream `"*"` all streams of a synopsis of scope "stream" are asked. The `value` has a
+    row for each, in the order of their names: `stream`, and what an answer about it alone says. It
+    comes in pages as a `list` does, of at most 5000 rows; or, with `top`, it has only the rows with
+    the largest values.
+    """
 
     uid: AskedUid = None
     several: AskedUids = field(name="uids", default=None)
     query: Query = {}
-    stream: OfStream = None
+    stream: Annotated[
+        Name | None, Meta(description='the stream that is meant, at scope "stream"; `"*"`: all')
+    ] = None
+    top: Annotated[
+        int | None,
+        Expected(A_PAGE),
+        Meta(description='with the stream `"*"`: how many, the largest value first'),
+    ] = None
+    after: Annotated[
+        Name | None, Meta(description='with the stream `"*"`: only names behind this one')
+    ] = None
+    limit: Limit = None
     end: End = None
     start: From = field(name="from", default=None)
     to: To = None
@@ -265,8 +292,30 @@ class Ask(Message, frozen=True, kw_only=True, tag="estimate"):
     def patience(self) -> int:
         return _patience(self.deadline, _DEADLINE)
 
+    @property
+    def most(self) -> int:
+        """How many streams a reply about all of them has at most."""
+        return self.top or self.limit or LARGEST_PAGE
+
     def check(self) -> None:
         _ = self.uids, self.span, self.patience
+        if self.stream == ALL_STREAMS:
+            self._check_all_streams()
+            return
+        for name in ("top", "after", "limit"):
+            if getattr(self, name) is not None:
+                refuse(name, getattr(self, name), 'it only with "stream": "*"')
+
+    def _check_all_streams(self) -> None:
+        _check_page(self.limit, self.after)
+        if len(self.uids) > 1:
+            refuse("uids", self.several, 'one `uid`: "stream": "*" asks about one synopsis')
+        if self.sites is not None:
+            refuse("sites", self.sites, 'none with "stream": "*": ask each site by itself')
+        if self.top is not None and not 1 <= self.top <= LARGEST_PAGE:
+            refuse("top", self.top, A_PAGE)
+        if self.top is not None and self.limit is not None:
+            refuse("limit", self.limit, "it without `top`, which is one page")
 
 
 class Watch(Message, frozen=True, kw_only=True, tag="watch"):
@@ -382,6 +431,9 @@ class Watch(Message, frozen=True, kw_only=True, tag="watch"):
 
     def check(self) -> None:
         _ = self.uids, self.span, self.patience
+        if self.stream == ALL_STREAMS:
+            expected = 'the name of a stream; "each": "stream" answers for all that had tuples'
+            refuse("stream", self.stream, expected)
         condition, period = self.condition, self.period
         if period is not None and period < _SHORTEST_EVERY:
             refuse("every", self.every, f"at least {_SHORTEST_EVERY}ms")
@@ -484,17 +536,10 @@ class ListAll(Message, frozen=True, kw_only=True, tag="list"):
 
     dataset: Annotated[Name | None, Meta(description="only those of this data set")] = None
     after: Annotated[Uid | None, Meta(description="only uids behind this one")] = None
-    limit: Annotated[
-        int | None,
-        Expected(f"a whole number from 1 to {LARGEST_PAGE}"),
-        Meta(description="how many at most"),
-    ] = None
+    limit: Limit = None
 
     def check(self) -> None:
-        if self.limit is not None and not 1 <= self.limit <= LARGEST_PAGE:
-            refuse("limit", self.limit, f"a whole number from 1 to {LARGEST_PAGE}")
-        if self.after is not None and self.limit is None:
-            refuse("after", self.after, "it only with `limit`")
+        _check_page(self.limit, self.after)
 
 
 class Describe(Message, frozen=True, kw_only=True, tag="describe"):
@@ -508,6 +553,28 @@ class Describe(Message, frozen=True, kw_only=True, tag="describe"):
     @property
     def named(self) -> str:
         return self.uid
+
+
+class Streams(Message, frozen=True, kw_only=True, tag="streams"):
+    """The streams of a synopsis of scope "stream" with their figures, in the order of their names.
+
+    They come in pages as a `list` does, of at most 5000.
+    """
+
+    uid: TheUid
+    after: Annotated[Name | None, Meta(description="only names behind this one")] = None
+    limit: Limit = None
+
+    @property
+    def named(self) -> str:
+        return self.uid
+
+    @property
+    def most(self) -> int:
+        return self.limit or LARGEST_PAGE
+
+    def check(self) -> None:
+        _check_page(self.limit, self.after)
 
 
 # -- versions -------------------------------------------------------------------------------------
@@ -659,6 +726,7 @@ Request = (
     | Import
     | ListAll
     | Describe
+    | Streams
     | Snapshot
     | Restore
     | Snapshots

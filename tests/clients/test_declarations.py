@@ -17,7 +17,7 @@ from sde.wire.windows import WindowMessage
 
 MESSAGES = typing.get_args(wire.Request)
 
-# How the method, or command, of a message is called.
+# How the method, or command, of a message is called. (An estimate of all streams has its own.)
 METHODS = {
     "create": "create",
     "delete": "delete",
@@ -28,6 +28,7 @@ METHODS = {
     "import": "import_state",
     "list": "list",
     "describe": "describe",
+    "streams": "streams",
     "snapshot": "snapshot",
     "restore": "restore",
     "snapshots": "snapshots",
@@ -65,6 +66,8 @@ OTHER_OPTION = {
     "import": {"state": "file", "mode": "replace"},
     "plugin": {"source": "file", "sha256": "file", "signature": "key"},
 }
+# Fields that only another method says: of all streams.
+OF_ANOTHER_METHOD = {"estimate": {"top": "estimate_streams"}}
 # Fields that the client says by itself: it fetches all pages.
 BY_THE_CLIENT = {"after", "limit"}
 OTHER_WINDOW_OPTION = {"type": "session-gap", "size": "window", "gap": "session-gap"}
@@ -116,8 +119,11 @@ def declared_choices(message, field: str) -> set[str]:
 @pytest.mark.parametrize("message", MESSAGES, ids=op_of)
 def test_every_field_is_an_argument_of_the_method(message) -> None:
     other = OTHER_ARGUMENT.get(op_of(message), {})
-    expected = {other.get(name, name) for name in fields(message)}
+    elsewhere = OF_ANOTHER_METHOD.get(op_of(message), {})
+    expected = {other.get(name, name) for name in fields(message) - elsewhere.keys()}
     found = arguments(getattr(Client, METHODS[op_of(message)]))
+    for name, method in elsewhere.items():
+        assert name in arguments(getattr(Client, method))
     assert found == expected | BESIDE_FIELDS.get(op_of(message), set())
     assert other.keys() <= fields(message)
 
@@ -145,7 +151,18 @@ def test_a_submit_method_takes_what_the_one_that_waits_takes() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["estimate", "watch", "export", "import_state", "snapshot", "restore", "delete", "describe"],
+    [
+        "estimate",
+        "estimate_streams",
+        "streams",
+        "watch",
+        "export",
+        "import_state",
+        "snapshot",
+        "restore",
+        "delete",
+        "describe",
+    ],
 )
 def test_a_handle_takes_what_the_client_takes_of_one_synopsis(name) -> None:
     of_client = inspect.signature(getattr(Client, name)).parameters
@@ -184,6 +201,7 @@ CALLS = {
     "estimate": [
         lambda sde: sde.estimate("u", "q", x=1, **PART, **OVER_SITES),
         lambda sde: sde.estimate(["u", "v"], span=(1, 2)),
+        lambda sde: sde.estimate_streams("u", "q", x=1, top=3),
     ],
     "watch": [
         lambda sde: sde.watch("u", "q", x=1, drift=1.0, **PART, **OCCASIONS, **OVER_SITES),
@@ -197,6 +215,7 @@ CALLS = {
     "import": [lambda sde: sde.import_state("u", b"s", stream="s", replace=True, tuples=5)],
     "list": [lambda sde: sde.list("d")],
     "describe": [lambda sde: sde.describe("u", digest=True)],
+    "streams": [lambda sde: sde.streams("u")],
     "snapshot": [lambda sde: sde.snapshot("u", "v1")],
     "restore": [lambda sde: sde.restore("u", "v1", as_uid="v")],
     "snapshots": [lambda sde: sde.snapshots("u")],
@@ -213,7 +232,11 @@ OCCASION = "--every 1s --on change --threshold 5 --when >5 --each key --drift 1"
 LINES = {
     "create": [f"create dft epsilon=1 --window 5 {CREATE} {SITES}"],
     "delete": [f"delete u {SITES}"],
-    "estimate": [f"estimate {QUESTION}", "estimate u v --from 1 --to 2"],
+    "estimate": [
+        f"estimate {QUESTION}",
+        "estimate u v --from 1 --to 2",
+        "estimate u --stream * --top 3",
+    ],
     "watch": [f"watch {QUESTION} {OCCASION}", "watch u --on close --from 1 --to 2"],
     "unwatch": ["unwatch w"],
     "export": [
@@ -223,6 +246,7 @@ LINES = {
     "import": ["import plugin.py --uid u --stream s --replace --tuples 5"],
     "list": ["list --dataset d"],
     "describe": ["describe u --digest"],
+    "streams": ["streams u"],
     "snapshot": ["snapshot u --version v1"],
     "restore": ["restore u --version v1 --as v"],
     "snapshots": ["snapshots u"],
