@@ -1,6 +1,13 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import Answer, Description, SiteInfo, SnapshotInfo, StreamInfo
+from clients.answers import (
+    Answer,
+    Description,
+    SiteInfo,
+    SnapshotInfo,
+    StreamInfo,
+    WatchInfo,
+)
 from clients.client import Client
 from clients.errors import (
     AnswerTimeout,
@@ -83,4 +90,5 @@ __all__ = [
     "Unreachable",
     "Untrusted",
     "Watch",
+    "WatchInfo",
 ]

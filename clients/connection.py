@@ -13,10 +13,10 @@ from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
 from clients.transport import Message, Transport
 from clients.tuples import plain
-from sde.wire import Ask, Code, ListAll, Request, Streams
+from sde.wire import Ask, Code, ListAll, Request, Streams, Watches
 from sde.wire.requests import LARGEST_PAGE
 
-Paged = ListAll | Streams | Ask  # requests whose answer is a list that comes in pages
+Paged = ListAll | Streams | Watches | Ask  # requests whose answer is a list that comes in pages
 
 
 class Connection:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clients.answers import Answer, Description, SnapshotInfo, StreamInfo
+from clients.answers import Answer, Description, SnapshotInfo, StreamInfo, WatchInfo
 from clients.times import Duration, Moment
 from clients.watch import Watch
 
@@ -115,6 +115,10 @@ class SynopsisHandle:
             deadline=deadline,
             **arguments,
         )
+
+    def watches(self) -> tuple[WatchInfo, ...]:
+        """The watches that ask it."""
+        return self._client.watches(self)
 
     def export(
         self,

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clients.answers import Answer, StreamInfo
+from clients.answers import Answer, StreamInfo, WatchInfo
 from clients.connection import Connection
 from clients.errors import BadInput
 from clients.fields import question_fields, text
@@ -178,3 +178,10 @@ class QuestionRequests:
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""
         self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None).result()
+
+    def watches(
+        self, uid: Uid | None = None, *, dataset: str | None = None
+    ) -> tuple[WatchInfo, ...]:
+        """The watches that run, whoever began them: all, or those of a synopsis or a data set."""
+        request = wire.Watches(uid=None if uid is None else text(uid), dataset=dataset)
+        return self._connection.fetch_pages(request, WatchInfo.of)

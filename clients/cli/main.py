@@ -73,6 +73,7 @@ for _command in (
     requests.estimate,
     watch.watch,
     watch.unwatch,
+    watch.watches,
     requests.list_,
     requests.describe,
     streams.streams,

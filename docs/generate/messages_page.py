@@ -60,6 +60,7 @@ _VALUES = {
     "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`; of all streams: rows",
     "watch": "– at first; then numbered answers, each with an estimate",
     "unwatch": "–",
+    "watches": "a row for each: `watch` (its id), its fields, `since`, `due`, `number`, `holds`",
     "export": "the state in base64",
     "import": "–",
     "list": "for each synopsis what `describe` says; `next` beside it if there are more",

@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from sde.plugins.version import Made, PluginVersion
 from sde.records.sites import Cell, Interval
 from sde.records.versions import VersionInfo
+from sde.records.watching import Watching
 from sde.wire import Fault, ReplyFields, SynopsisInfo
 from synopses import Estimate
 
@@ -114,6 +115,13 @@ class VersionList(Struct, frozen=True, tag="versions"):
     versions: list[VersionInfo] = []
 
 
+class WatchList(Struct, frozen=True, kw_only=True, tag="watches", omit_defaults=True):
+    """Watches that run: from shard 0, for all."""
+
+    watches: list[Watching] = []
+    next: str = ""  # the last id of this page, if there are more
+
+
 class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True):
     """What a shard, or a site, holds of the synopses that a question is about.
 
@@ -151,4 +159,4 @@ class Table(Struct, frozen=True, kw_only=True, tag="table", omit_defaults=True):
 
 
 Outcome = Done | Refused | Waits  # of a request that changes something
-Result = Done | Refused | Waits | Figures | PluginList | VersionList | States | Table
+Result = Done | Refused | Waits | Figures | PluginList | VersionList | WatchList | States | Table

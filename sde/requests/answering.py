@@ -20,6 +20,7 @@ from sde.requests.boundary import fault_of
 from sde.requests.describing import describe, figures
 from sde.requests.questions import ask, export
 from sde.requests.tables import ask_streams, list_streams
+from sde.requests.watch_list import list_watches
 from sde.shard.shard import Shard
 from sde.wire import (
     ALL_STREAMS,
@@ -31,9 +32,10 @@ from sde.wire import (
     Sites,
     Snapshots,
     Streams,
+    Watches,
 )
 
-Read = Ask | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
+Read = Ask | Watches | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
 READS = get_args(Read)
 
 
@@ -51,6 +53,8 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
             return ask_streams(shard, request, asked.at)
         case Streams():
             return list_streams(shard, request)
+        case Watches():
+            return list_watches(shard, request)
         case Ask():
             return ask(shard, request, asked.at, asked.role is not None, repeatable=True)
         case Export():

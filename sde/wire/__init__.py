@@ -29,6 +29,7 @@ from sde.wire.requests import (
     Unplug,
     Unwatch,
     Watch,
+    Watches,
     creation,
     message_of,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Unplug",
     "Unwatch",
     "Watch",
+    "Watches",
     "Window",
     "answer",
     "creation",

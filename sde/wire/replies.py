@@ -17,6 +17,7 @@ _PAGES = "ask for smaller pages, with `limit`"
 _REMEDIES = {
     "list": _PAGES,
     "streams": _PAGES,
+    "watches": _PAGES,
     "snapshots": "name a uid, or remove versions",
     "export": "keep a version with `snapshot` in place of it, or set the topic's max.message.bytes",
     "estimate": "ask for less, or for fewer at the same time",

@@ -468,6 +468,29 @@ class Unwatch(Message, frozen=True, kw_only=True, tag="unwatch"):
     watch: Annotated[Name, Meta(description="the id of the request that began it")]
 
 
+class Watches(Message, frozen=True, kw_only=True, tag="watches"):
+    """The watches that run, what they ask and how far they have got, in the order of their ids.
+
+    They come in pages as a `list` does, of at most 5000.
+    """
+
+    uid: Annotated[Uid | None, Meta(description="only those that ask this synopsis")] = None
+    dataset: Annotated[Name | None, Meta(description="only those that ask this data set")] = None
+    after: Annotated[Name | None, Meta(description="only ids behind this one")] = None
+    limit: Limit = None
+
+    @property
+    def named(self) -> str:
+        return self.uid or ""
+
+    @property
+    def most(self) -> int:
+        return self.limit or LARGEST_PAGE
+
+    def check(self) -> None:
+        _check_page(self.limit, self.after)
+
+
 class Export(Message, frozen=True, kw_only=True, tag="export"):
     """The merged state of a synopsis as bytes."""
 
@@ -722,6 +745,7 @@ Request = (
     | Ask
     | Watch
     | Unwatch
+    | Watches
     | Export
     | Import
     | ListAll

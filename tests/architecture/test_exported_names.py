@@ -20,7 +20,7 @@ NAMES = {
         PluginInUse PluginInfo Quarantined Refused SiteInfo SnapshotInfo StreamInfo SynopsisExists
         SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
         UnknownSite UnknownStream UnknownSynopsis UnknownVersion UnknownWatch Unreachable
-        Untrusted Watch
+        Untrusted Watch WatchInfo
     """,
     "synopses": """
         AMS DFT FM KINDS LSH Arrays BankedSynopsis Bloom ChainSample ConservativeCountMin
@@ -70,6 +70,7 @@ METHODS: dict[type, dict[str, str]] = {
         "synopsis": "uid",
         "unwatch": "watch_id",
         "watch": f"synopses question {OCCASION} {QUESTION}",
+        "watches": "uid dataset",
         "watching": "watch_id timeout",
     },
     SynopsisHandle: {
@@ -84,6 +85,7 @@ METHODS: dict[type, dict[str, str]] = {
         "snapshots": "",
         "streams": "",
         "watch": f"question *others {OCCASION} {QUESTION}",
+        "watches": "",
     },
     LocalEngine: {
         "__init__": "shards limits snapshots trust site secrets seal has_log",

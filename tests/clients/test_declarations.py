@@ -24,6 +24,7 @@ METHODS = {
     "estimate": "estimate",
     "watch": "watch",
     "unwatch": "unwatch",
+    "watches": "watches",
     "export": "export",
     "import": "import_state",
     "list": "list",
@@ -208,6 +209,7 @@ CALLS = {
         lambda sde: sde.watch(["u", "v"], span=(1, 2)),
     ],
     "unwatch": [lambda sde: sde.unwatch("w")],
+    "watches": [lambda sde: sde.watches("u", dataset="d")],
     "export": [
         lambda sde: sde.export("u", format="datasketches", **PART),
         lambda sde: sde.export("u", span=(1, 2)),
@@ -239,6 +241,7 @@ LINES = {
     ],
     "watch": [f"watch {QUESTION} {OCCASION}", "watch u --on close --from 1 --to 2"],
     "unwatch": ["unwatch w"],
+    "watches": ["watches u --dataset d"],
     "export": [
         "export u --json --format datasketches --stream s --end 5",
         "export u --json --from 1 --to 2",

@@ -32,6 +32,7 @@ MESSAGES = [
     {"op": "watch", "id": "r", "uid": "u", "every": "1s", "end": 5},
     {"op": "watch", "id": "r", "uid": "u", "every": "1s", "from": 5, "to": 6},
     {"op": "unwatch", "id": "r", "watch": "w"},
+    {"op": "watches", "id": "r", "uid": "u", "dataset": "D", "after": "w", "limit": 7},
     {"op": "export", "id": "r", "uid": "u", "format": "datasketches"},
     {"op": "export", "id": "r", "uid": "u", "stream": "s", "end": 5},
     {"op": "export", "id": "r", "uid": "u", "from": 5, "to": 6},
