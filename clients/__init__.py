@@ -37,6 +37,7 @@ from clients.errors import (
     UnknownWatch,
     Unreachable,
     Untrusted,
+    VersionExists,
 )
 from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
@@ -89,6 +90,7 @@ __all__ = [
     "UnknownWatch",
     "Unreachable",
     "Untrusted",
+    "VersionExists",
     "Watch",
     "WatchInfo",
 ]

@@ -137,9 +137,11 @@ class SynopsisHandle:
         """Merge a state into it, or put it in the place of what it holds."""
         self._client.import_state(self, state, stream=stream, replace=replace, tuples=tuples)
 
-    def snapshot(self, version: str | None = None) -> str:
+    def snapshot(
+        self, version: str | None = None, *, replace: bool = False, keep: int | None = None
+    ) -> str:
         """Keep a version of it; the version's name."""
-        return self._client.snapshot(self, version)
+        return self._client.snapshot(self, version, replace=replace, keep=keep)
 
     def restore(self, version: str | None = None, *, as_uid: Uid | None = None) -> SynopsisHandle:
         """Bring a version back, the newest if none is named."""

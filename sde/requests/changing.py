@@ -130,7 +130,7 @@ class Changes:
             case Import():
                 return self._import(request), asked
             case Snapshot():
-                return self.versioning.take(request, asked), asked
+                return self.versioning.take(request, asked)
             case RemoveSnapshot():
                 return self.versioning.remove(request, asked), asked
             case Restore():

@@ -46,6 +46,8 @@ LARGEST_PAGE = 5_000  # items in one reply: with ordinary definitions a few mega
 _VERSION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _CONDITION = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\S+)\s*")
 _SHORTEST_EVERY = 100  # ms
+# While a version is written the one before must stay: only all shards together complete it.
+_AT_LEAST_TWO = "a whole number of at least 2: this version and the one before it"
 _DEADLINE, _LONGEST_DEADLINE, _PING = 5_000, 60_000, 3_000  # ms
 
 
@@ -613,6 +615,14 @@ class Snapshot(Message, frozen=True, kw_only=True, tag="snapshot"):
 
     uid: TheUid
     version: Version = None
+    replace: Annotated[
+        Flag, Meta(description="take the place of a version that has this name, if there is one")
+    ] = False
+    keep: Annotated[
+        int | None,
+        Expected(_AT_LEAST_TWO),
+        Meta(description="how many versions of it stay, this one among them; older ones go"),
+    ] = None
 
     @property
     def named(self) -> str:
@@ -620,6 +630,8 @@ class Snapshot(Message, frozen=True, kw_only=True, tag="snapshot"):
 
     def check(self) -> None:
         _check_version(self.version)
+        if self.keep is not None and self.keep < 2:
+            refuse("keep", self.keep, _AT_LEAST_TWO)
 
 
 class Restore(Message, frozen=True, kw_only=True, tag="restore"):

@@ -20,7 +20,7 @@ NAMES = {
         PluginInUse PluginInfo Quarantined Refused SiteInfo SnapshotInfo StreamInfo SynopsisExists
         SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
         UnknownSite UnknownStream UnknownSynopsis UnknownVersion UnknownWatch Unreachable
-        Untrusted Watch WatchInfo
+        Untrusted VersionExists Watch WatchInfo
     """,
     "synopses": """
         AMS DFT FM KINDS LSH Arrays BankedSynopsis Bloom ChainSample ConservativeCountMin
@@ -60,7 +60,7 @@ METHODS: dict[type, dict[str, str]] = {
         "send_table": "dataset table stream time",
         "sites": "deadline",
         "remove_snapshot": "uid version",
-        "snapshot": "uid version",
+        "snapshot": "uid version replace keep",
         "snapshots": "uid",
         "streams": "uid",
         "submit": "op **fields",
@@ -81,7 +81,7 @@ METHODS: dict[type, dict[str, str]] = {
         "export": "stream format end span",
         "import_state": "state stream replace tuples",
         "restore": "version as_uid",
-        "snapshot": "version",
+        "snapshot": "version replace keep",
         "snapshots": "",
         "streams": "",
         "watch": f"question *others {OCCASION} {QUESTION}",

@@ -41,7 +41,7 @@ MESSAGES = [
     {"op": "list", "id": "r", "dataset": "D", "after": "u", "limit": 7},
     {"op": "describe", "id": "r", "uid": "u", "digest": True},
     {"op": "streams", "id": "r", "uid": "u", "after": "s", "limit": 7},
-    {"op": "snapshot", "id": "r", "uid": "u", "version": "v1"},
+    {"op": "snapshot", "id": "r", "uid": "u", "version": "v1", "replace": True, "keep": 2},
     {"op": "restore", "id": "r", "uid": "u", "version": "v1", "as": "new"},
     {"op": "snapshots", "id": "r", "uid": "u"},
     {"op": "remove_snapshot", "id": "r", "uid": "u", "version": "v1"},
