@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,6 +56,7 @@ def estimate_streams(session: Session, question: Question, top: int | None) -> N
         print_json([each.raw for each in answers])
     elif answers:
         _print_answers(answers)
+        _tell_unanswered(answers)
     else:
         click.echo(f"No stream of {question.uids[0]} has an answer.")
 
@@ -76,3 +78,15 @@ def _print_answers(answers: Sequence[Answer]) -> None:
         if all(isinstance(cell, int | float | None) for cell in cells)
     ]
     print_table(list(filled), zip(*filled.values(), strict=True), numbers=numbers)
+
+
+def _tell_unanswered(answers: Sequence[Answer]) -> None:
+    """Why streams have no value, and how many."""
+    reasons = Counter(
+        reason
+        for each in answers
+        if each.value is None
+        for reason in each.raw.get("warnings", ("the question has none",))
+    )
+    for reason, count in reasons.items():
+        click.echo(f"{count} without a value: {reason}", err=True)

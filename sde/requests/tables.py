@@ -29,7 +29,7 @@ from synopses import QueryError, Synopsis
 
 _MOST_RANKED = 100_000  # streams that a shard asks for the sake of the largest values
 
-Asked = tuple[ReplyFields, Interval | None]  # a row, and the interval it is about
+Found = tuple[ReplyFields, Interval | None]  # a row, and the interval it is about
 
 
 def ask_streams(shard: Shard, request: Ask, at: int | None) -> Table:
@@ -163,14 +163,15 @@ class _Rows:
         self._span: Span | None = request.span
         self._at = at
 
-    def row(self, here: StreamsHere, place: int) -> Asked:
+    def row(self, here: StreamsHere, place: int) -> Found:
         """The row of a stream. One that cannot be answered has no value, and says why."""
         found = self._part(here.hashes[place], here.slots(place))
         if found is None:
             return self._without_value(here.names[place], 0, "no session of it ends there"), None
         synopsis, tuples, interval = found
+        synopsis = self._empty if synopsis is None else synopsis
         try:
-            estimate = (synopsis or self._empty).estimate(self._query)
+            estimate = synopsis.estimate(self._query)
         except QueryError as error:
             return self._without_value(here.names[place], tuples, str(error)), interval
         row = {"stream": here.names[place], **stated(estimate), "tuples": tuples}

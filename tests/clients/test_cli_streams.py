@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from clients import InMemoryTransport
 from clients.cli import main
 from sde.testing import LocalEngine, LocalTransport
 
@@ -39,6 +40,18 @@ def test_top_shows_the_largest_value_first(transport):
     words = ["estimate", "u", "--ask", "total", "--stream", "*", "--top", "1", "--json"]
     (row,) = json.loads(run(transport, *words).stdout)
     assert (row["stream"], row["value"]) == ("b", 2.0)
+
+
+def test_streams_without_a_value_are_counted_by_their_reasons():
+    rows = [
+        {"stream": "a", "value": 1.0},
+        {"stream": "b", "value": None, "warnings": ["why"]},
+        {"stream": "c", "value": None, "warnings": ["why"]},
+    ]
+    transport = InMemoryTransport(lambda request: {"value": rows})
+    result = run(transport, "estimate", "u", "--stream", "*")
+    assert [line[0] for line in lines(result)] == ["stream", "a", "b", "c"]
+    assert result.stderr == "2 without a value: why\n"
 
 
 def test_streams_shows_what_each_stream_holds(transport):
