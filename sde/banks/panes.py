@@ -162,7 +162,7 @@ class PanedLayer(Layer):
         ended = watermark - window.lateness
         closing = ended // window.gap
         rows = np.flatnonzero((panes == closing) & (times < ended))
-        if not len(rows) or self.reach is Reach.WHOLE:
+        if not len(rows) or not len(self.table) or self.reach is Reach.WHOLE:
             return
         which, place = np.unique(selection.block.stream_of[rows], return_inverse=True)
         streams = selection.block.stream_hashes[which]
