@@ -34,17 +34,24 @@ class Versioning:
     def __init__(self, shard: Shard, versions: Versions | None, batch: int) -> None:
         self._shard, self._versions, self._batch = shard, versions, batch
         self._taken: list[VersionInfo] = []  # in this batch, and not removed since
+        self._named: set[tuple[str, str]] = set()  # also those whose files could not be written
         self._removed: set[tuple[str, str]] = set()  # the same: uids and versions
         self._last: Asked | None = None  # request that took or removed one
 
     def take(self, request: Snapshot, asked: Asked) -> tuple[Done, Asked]:
-        """Refusal if it has the name of another and shall not take its place."""
+        """Refusal if it has the name of another and shall not take its place.
+
+        Its number is used up before its files are written: all shards count alike, also if the
+        disk of one of them is full.
+        """
         shard = self._shard
         instance = shard.registry.instance(request.uid)
         if not request.replace:
             self._require_new(request, asked.attached.version)
         number = max(shard.registry.next_version(request.uid), asked.attached.highest + 1)
         version = request.version or str(number)
+        shard.registry.keep_version(request.uid, max(number, number_in(version)))
+        self._named.add((request.uid, version))
         if self._versions is not None:
             definition, info = instance.definition, info_of(instance)
             taken = VersionInfo(
@@ -66,9 +73,19 @@ class Versioning:
             self._last = asked
             if request.keep is not None:
                 self._remove_oldest(taken, asked, request.keep)
-        shard.registry.keep_version(request.uid, max(number, number_in(version)))
         done = replace(done_with(request.uid, instance), value=version)
         return done, replace(asked, attached=replace(asked.attached, versions=[]))
+
+    def used_up(self, request: Request, error: Exception) -> int:
+        """The number of a version whose files could not be written; 0 if none was given."""
+        if not isinstance(request, Snapshot) or isinstance(error, Refusal):
+            return 0
+        return self._shard.registry.next_version(request.uid) - 1
+
+    def use_up(self, request: Request, number: int) -> None:
+        """Do again what such a version did to the registry."""
+        if number and isinstance(request, Snapshot):
+            self._shard.registry.keep_version(request.uid, number)
 
     def _require_new(self, request: Snapshot, found: VersionInfo | None) -> None:
         """Refusal if a version of this name is there: as ingest saw it, or taken in this batch.
@@ -76,8 +93,7 @@ class Versioning:
         After a crash ingest does not see what this request itself has left.
         """
         name = (request.uid, request.version)
-        is_taken = any((taken.uid, taken.version) == name for taken in self._taken)
-        if name not in self._removed and (found is not None or is_taken):
+        if name not in self._removed and (found is not None or name in self._named):
             raise Refusal(
                 Code.VERSION_EXISTS,
                 f"version={request.version!r} of uid={request.uid[:80]!r} is kept already: "

@@ -1,7 +1,9 @@
 """A version is not overwritten unless told to, and with `keep` only the newest stay."""
 
+from contextlib import contextmanager
+
 import pytest
-from exchanging import crashed, feed, make, rows
+from exchanging import contents, crashed, feed, make, rows
 
 from clients import Client, VersionExists
 from sde.records.seal import LoopSeal
@@ -36,6 +38,15 @@ def tuples_in(engine, version):
     reply = engine.ask(op="restore", uid="u", version=version, **{"as": uid}, id=f"r-{uid}")
     assert reply["status"] == "ok", reply
     return engine.ask(op="describe", uid=uid, id=f"d-{uid}")["value"]["tuples"]
+
+
+def replayed(engine):
+    """The engine with all its shards built again from their logs."""
+    for number, entries in enumerate(engine.entries):
+        store = MemoryStore()
+        for entry in entries:
+            replay(open_shard(number, len(engine.stores), store, engine.limits), entry)
+        engine.stores[number] = store
 
 
 # -- names ----------------------------------------------------------------------------------------
@@ -96,11 +107,7 @@ def test_a_replay_gives_the_outcomes_of_the_first_time(engine):
     engine.run([take("a", version="x")])
     requests = [take("b", version="x"), take("c", version="x", replace=True), take("d", keep=2)]
     first = outcomes(engine.replies(requests))
-    for number, entries in enumerate(engine.entries):
-        store = MemoryStore()
-        for entry in entries:
-            replay(open_shard(number, len(engine.stores), store, engine.limits), entry)
-        engine.stores[number] = store
+    replayed(engine)
     assert outcomes(engine.replies(requests)) == first == ["version_exists", "x", "3"]
 
 
@@ -171,19 +178,46 @@ def test_one_version_alone_is_refused(engine):
     assert "at least 2" in reply["message"]
 
 
-def test_the_version_before_stays_when_a_shard_cannot_write_its_part(engine, monkeypatch):
-    engine.run([take("a", version="good")])
+# -- full disks -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """While it is entered, one of the shards cannot write."""
     save = Versions.save
 
-    def full_disk(self, version, shard, kept):
+    def save_unless_full(self, version, shard, kept):
         if shard == 2:
             raise OSError("no space left")
         save(self, version, shard, kept)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Versions, "save", full_disk)
+    @contextmanager
+    def full():
+        with monkeypatch.context() as patch:
+            patch.setattr(Versions, "save", save_unless_full)
+            yield
+
+    return full
+
+
+def test_the_version_before_stays_when_a_shard_cannot_write_its_part(engine, full_disk):
+    engine.run([take("a", version="good")])
+    with full_disk():
         assert outcomes(engine.replies([take("b", keep=2)])) == ["internal"]
     assert versions(engine) == ["good"]
+
+
+def test_a_number_is_used_up_in_all_shards_when_one_cannot_write(engine, full_disk):
+    with full_disk():
+        twice = [take("a"), take("b", version="x"), take("c", version="x")]
+        assert outcomes(engine.replies(twice)) == ["internal", "internal", "version_exists"]
+    feed(engine, rows())
+    before = contents(engine)
+    replayed(engine)
+    assert contents(engine) == before
+    assert outcomes(engine.replies([take("d")])) == ["3"]
+    assert versions(engine) == ["3"]
+    assert tuples_in(engine, "3") == 150
 
 
 def test_the_client_says_that_a_version_exists(engine):
