@@ -1,6 +1,13 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import Answer, Description, SiteInfo, SnapshotInfo
+from clients.answers import (
+    Answer,
+    Description,
+    SiteInfo,
+    SnapshotInfo,
+    StreamInfo,
+    WatchInfo,
+)
 from clients.client import Client
 from clients.errors import (
     AnswerTimeout,
@@ -30,6 +37,7 @@ from clients.errors import (
     UnknownWatch,
     Unreachable,
     Untrusted,
+    VersionExists,
 )
 from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
@@ -67,6 +75,7 @@ __all__ = [
     "Refused",
     "SiteInfo",
     "SnapshotInfo",
+    "StreamInfo",
     "SynopsisExists",
     "SynopsisHandle",
     "Topics",
@@ -81,5 +90,7 @@ __all__ = [
     "UnknownWatch",
     "Unreachable",
     "Untrusted",
+    "VersionExists",
     "Watch",
+    "WatchInfo",
 ]

@@ -70,6 +70,48 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamInfo:
+    """A stream that has a summary of its own, and what that holds."""
+
+    stream: str = ""
+    tuples: int = 0
+    skipped: int = 0  # tuples without a field that the kind reads
+    bytes: int = 0
+    raw: Message = field(repr=False)
+
+    @classmethod
+    def of(cls, reply: Message) -> StreamInfo:
+        return cls(**known_fields(cls, reply), raw=reply)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchInfo:
+    """A watch that runs in the engine: what it asks, when, and how far it has got."""
+
+    watch: str = ""  # its id
+    uids: list[str] = field(default_factory=list)
+    query: dict[str, Any] = field(default_factory=dict)
+    stream: str | None = None
+    every: str | None = None
+    on: str | None = None
+    threshold: float | str | None = None
+    when: str | None = None
+    each: str | None = None
+    drift: float | None = None
+    sites: list[str] = field(default_factory=list)  # of a watch over several sites
+    by: str | None = None  # the site that asked, of such a watch
+    since: int | None = None  # when it began: milliseconds since 1970
+    due: int | None = None  # when it asks next, by the clock
+    number: int | None = None  # of its last answer; 0: none yet; None: windows and batches number
+    holds: bool | None = None  # whether its condition was true then
+    raw: Message = field(repr=False)
+
+    @classmethod
+    def of(cls, reply: Message) -> WatchInfo:
+        return cls(**known_fields(cls, reply), raw=reply)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteInfo:
     """A site the engine knows, and how many bytes and messages went between the two."""
 

@@ -13,8 +13,10 @@ from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
 from clients.transport import Message, Transport
 from clients.tuples import plain
-from sde.wire import Code, ListAll, Request
+from sde.wire import Ask, Code, ListAll, Request, Streams, Watches
 from sde.wire.requests import LARGEST_PAGE
+
+Paged = ListAll | Streams | Watches | Ask  # requests whose answer is a list that comes in pages
 
 
 class Connection:
@@ -40,7 +42,7 @@ class Connection:
         """Send a request whose answer is a list, and wait; `read` makes a result of each item."""
         return self.submit(request, lambda reply: tuple(map(read, reply["value"]))).result()
 
-    def fetch_pages(self, request: ListAll, read: Callable[[Message], T]) -> tuple[T, ...]:
+    def fetch_pages(self, request: Paged, read: Callable[[Message], T]) -> tuple[T, ...]:
         """The same for a list that comes in pages: all of them, one request each."""
         found: list[T] = []
         limit = LARGEST_PAGE

@@ -13,6 +13,7 @@ ClientError
     ├── UnknownSynopsis
     ├── UnknownStream
     ├── UnknownVersion    no such snapshot
+    ├── VersionExists     a snapshot of this name is kept already
     ├── UnknownWatch      no such watch, or it has ended
     ├── UnknownSite       no site the engine knows
     ├── SynopsisExists    the uid is taken by another definition
@@ -99,6 +100,10 @@ class UnknownVersion(Refused):
     pass
 
 
+class VersionExists(Refused):
+    pass
+
+
 class UnknownWatch(Refused):
     pass
 
@@ -164,6 +169,7 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.UNKNOWN_SYNOPSIS: UnknownSynopsis,
     Code.UNKNOWN_STREAM: UnknownStream,
     Code.UNKNOWN_VERSION: UnknownVersion,
+    Code.VERSION_EXISTS: VersionExists,
     Code.UNKNOWN_WATCH: UnknownWatch,
     Code.UNKNOWN_SITE: UnknownSite,
     Code.SYNOPSIS_EXISTS: SynopsisExists,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clients.answers import Answer, Description, SnapshotInfo
+from clients.answers import Answer, Description, SnapshotInfo, StreamInfo, WatchInfo
 from clients.times import Duration, Moment
 from clients.watch import Watch
 
@@ -56,6 +56,26 @@ class SynopsisHandle:
             **arguments,
         )
 
+    def estimate_streams(
+        self,
+        question: str | None = None,
+        /,
+        *,
+        query: Mapping[str, Any] | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
+        top: int | None = None,
+        **arguments: Any,
+    ) -> tuple[Answer, ...]:
+        """Ask all its streams: `prices.estimate_streams(q=0.5, top=10)`."""
+        return self._client.estimate_streams(
+            self, question, query=query, end=end, span=span, top=top, **arguments
+        )
+
+    def streams(self) -> tuple[StreamInfo, ...]:
+        """Its streams with their figures, at scope "stream"."""
+        return self._client.streams(self)
+
     def watch(
         self,
         question: str | None = None,
@@ -96,6 +116,10 @@ class SynopsisHandle:
             **arguments,
         )
 
+    def watches(self) -> tuple[WatchInfo, ...]:
+        """The watches that ask it."""
+        return self._client.watches(self)
+
     def export(
         self,
         *,
@@ -113,9 +137,11 @@ class SynopsisHandle:
         """Merge a state into it, or put it in the place of what it holds."""
         self._client.import_state(self, state, stream=stream, replace=replace, tuples=tuples)
 
-    def snapshot(self, version: str | None = None) -> str:
+    def snapshot(
+        self, version: str | None = None, *, replace: bool = False, keep: int | None = None
+    ) -> str:
         """Keep a version of it; the version's name."""
-        return self._client.snapshot(self, version)
+        return self._client.snapshot(self, version, replace=replace, keep=keep)
 
     def restore(self, version: str | None = None, *, as_uid: Uid | None = None) -> SynopsisHandle:
         """Bring a version back, the newest if none is named."""

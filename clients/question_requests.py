@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clients.answers import Answer
+from clients.answers import Answer, StreamInfo, WatchInfo
 from clients.connection import Connection
-from clients.fields import question_fields
+from clients.errors import BadInput
+from clients.fields import question_fields, text
 from clients.handle import Each, Occasion, Sites, Uid
 from clients.pending import Pending
 from clients.times import Duration, Moment, duration
@@ -61,9 +62,49 @@ class QuestionRequests:
             sites=sites,
             deadline=deadline,
         )
+        if stream == wire.ALL_STREAMS:
+            raise BadInput(f"stream={stream!r}: expected one stream; estimate_streams asks all")
         return self._connection.submit(wire.Ask(**fields), Answer.of)
 
     estimate = waiting(submit_estimate)
+
+    def estimate_streams(
+        self,
+        uid: Uid,
+        question: str | None = None,
+        /,
+        *,
+        query: Mapping[str, Any] | None = None,
+        end: Moment | None = None,
+        span: tuple[Moment, Moment] | None = None,
+        top: int | None = None,
+        **arguments: Any,
+    ) -> tuple[Answer, ...]:
+        """Ask all streams of a synopsis of scope "stream": an answer for each, by `answer.stream`.
+
+        They are in the order of the streams' names, fetched page by page. With `top` only that
+        many come, the largest value first. A stream that has no value has None; `raw["warnings"]`
+        tells why. What is asked is said as with `estimate`.
+        """
+        fields = question_fields(
+            uid,
+            question,
+            arguments,
+            query=query,
+            stream=wire.ALL_STREAMS,
+            end=end,
+            span=span,
+            sites=None,
+            deadline=None,
+        )
+        request = wire.Ask(**fields, top=top)
+        if top is not None:
+            return self._connection.fetch_list(request, Answer.of)
+        return self._connection.fetch_pages(request, Answer.of)
+
+    def streams(self, uid: Uid, /) -> tuple[StreamInfo, ...]:
+        """The streams of a synopsis of scope "stream" with their figures, in the order of names."""
+        return self._connection.fetch_pages(wire.Streams(uid=text(uid)), StreamInfo.of)
 
     def submit_watch(
         self,
@@ -137,3 +178,10 @@ class QuestionRequests:
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""
         self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None).result()
+
+    def watches(
+        self, uid: Uid | None = None, *, dataset: str | None = None
+    ) -> tuple[WatchInfo, ...]:
+        """The watches that run, whoever began them: all, or those of a synopsis or a data set."""
+        request = wire.Watches(uid=None if uid is None else text(uid), dataset=dataset)
+        return self._connection.fetch_pages(request, WatchInfo.of)

@@ -68,9 +68,21 @@ class StateRequests(abc.ABC):
         )
         self._connection.submit(request, lambda reply: None).result()
 
-    def snapshot(self, uid: Uid, /, version: str | None = None) -> str:
-        """Keep a version of a synopsis outside the engine; its name, a number if none is given."""
-        request = wire.Snapshot(uid=text(uid), version=version)
+    def snapshot(
+        self,
+        uid: Uid,
+        /,
+        version: str | None = None,
+        *,
+        replace: bool = False,
+        keep: int | None = None,
+    ) -> str:
+        """Keep a version of a synopsis outside the engine; its name, a number if none is given.
+
+        A version that has this name already is refused, or with `replace` gives its place. With
+        `keep` that many versions stay, this one among them, and older ones are removed.
+        """
+        request = wire.Snapshot(uid=text(uid), version=version, replace=replace, keep=keep)
         return self._connection.submit(request, lambda reply: str(reply["value"])).result()
 
     def restore(

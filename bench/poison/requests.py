@@ -49,7 +49,7 @@ _INFORE_OPS = (1, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101)  # requestI
 _OPS = {
     "create": 20, "estimate": 30, "delete": 10, "describe": 6, "export": 6, "watch": 2,
     "unwatch": 4, "list": 0.2, "snapshot": 1, "restore": 1, "snapshots": 1, "remove_snapshot": 1,
-    "plugin": 2, "plugins": 1, "unplug": 1, "sites": 0.5,
+    "plugin": 2, "plugins": 1, "unplug": 1, "sites": 0.5, "streams": 2, "watches": 0.2,
 }  # fmt: skip
 
 _SHARES = Shares(restructured=0.25, rearranged=0.15, mutated=0.2)
@@ -125,7 +125,8 @@ class Requests:
         return f"fz-{kind}-{int(self._rng.random() * UIDS)}"
 
     def _part(self) -> dict[str, Any]:
-        return self._rng.choice(({}, {}, {"stream": "S1"}, {"end": 1_700_000_010_000}))
+        all_streams, window = {"stream": "*", "top": 3}, {"end": 1_700_000_010_000}
+        return self._rng.choice(({}, {}, {"stream": "S1"}, all_streams, window))
 
 
 def definition(kind: str, rng: Random) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from clients.cli import (
     send,
     sites,
     snapshots,
+    streams,
     topics,
     watch,
 )
@@ -72,8 +73,10 @@ for _command in (
     requests.estimate,
     watch.watch,
     watch.unwatch,
+    watch.watches,
     requests.list_,
     requests.describe,
+    streams.streams,
     requests.delete,
     exchange.export,
     exchange.import_,

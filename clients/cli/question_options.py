@@ -22,6 +22,7 @@ Command = Callable[..., None]
 stream_option = click.option(
     "--stream", help="Which stream, where a synopsis has one summary for each."
 )
+_NOT_OPTIONS = {"id", "uid", "uids", "query", "after", "limit"}  # words, or said by the client
 
 
 class QuestionOptions(TypedDict):
@@ -67,7 +68,7 @@ def span_options(command: Command) -> Command:
 def question_options(message: type[wire.Ask | wire.Watch]) -> Callable[[Command], Command]:
     """Hand the command its `Question`; `message` declares which names have an option."""
     names = {each.encode_name for each in structs.fields(message)}
-    taken = names - {"id", "uid", "uids", "query"}
+    taken = names - _NOT_OPTIONS
 
     def decorate(command: Command) -> Command:
         @click.argument("words", nargs=-1, required=True, metavar="UID... [NAME=VALUE]...")

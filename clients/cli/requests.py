@@ -18,6 +18,7 @@ from clients.cli.printing import (
 from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
 from clients.cli.sites import sites_options, tell_missing
+from clients.cli.streams import estimate_streams
 from clients.cli.window_options import window_options
 from clients.handle import Sites
 from sde import wire
@@ -114,16 +115,27 @@ def create(
 
 @click.command()
 @question_options(wire.Ask)
+@click.option(
+    "--top", type=int, help="With --stream '*': only so many streams, the largest value first."
+)
 @connected
-def estimate(session: Session, question: Question) -> None:
+def estimate(session: Session, question: Question, top: int | None) -> None:
     """Ask a synopsis, or several. Words with '=' belong to the question, the others are uids.
+
+    With --stream '*' all streams of a synopsis are asked, and a table has a row for each.
 
     \b
     sde estimate trades key=AAPL --stream EURUSD
+    sde estimate trades key=AAPL --stream '*' --top 10
     sde estimate trades orders --ask inner_product
     sde estimate last-minutes --end 2024-01-01T12:05:00Z
     sde estimate trades key=AAPL --sites '*'
     """
+    if question.options["stream"] == wire.ALL_STREAMS:
+        estimate_streams(session, question, top)
+        return
+    if top is not None:
+        raise click.UsageError("--top: expected with --stream '*'")
     with session.client() as client, hints_for_estimate():
         answer = client.estimate(question.uids, question.ask, **question.options)
     if session.as_json:

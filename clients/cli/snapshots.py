@@ -12,15 +12,20 @@ from clients.cli.session import Session, connected
 @click.command()
 @click.argument("uid")
 @click.option("--version", help="Its name; one is made if you give none.")
+@click.option("--replace", is_flag=True, help="Take the place of a version that has this name.")
+@click.option("--keep", type=int, help="Let only so many versions stay, this one among them.")
 @connected
-def snapshot(session: Session, uid: str, version: str | None) -> None:
+def snapshot(
+    session: Session, uid: str, version: str | None, replace: bool, keep: int | None
+) -> None:
     """Keep a version of a synopsis.
 
     \b
     sde snapshot trades --version before-the-split
+    sde snapshot trades --keep 7
     """
     with session.client() as client, hints_for_estimate():
-        taken = client.snapshot(uid, version)
+        taken = client.snapshot(uid, version, replace=replace, keep=keep)
     if session.as_json:
         print_json({"uid": uid, "version": taken})
     else:

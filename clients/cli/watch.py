@@ -1,4 +1,4 @@
-"""watch and unwatch: answers that come by themselves."""
+"""watch, unwatch and watches: answers that come by themselves."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import get_args
 
 import click
 
-from clients.answers import Answer
+from clients.answers import Answer, WatchInfo
 from clients.cli.arguments import parse_value
 from clients.cli.hints import hints_for_estimate
 from clients.cli.live import shown_live
-from clients.cli.printing import print_json
+from clients.cli.printing import print_json, print_table, shown_plainly, time_text
 from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
 from clients.errors import Refused
@@ -142,7 +142,7 @@ def _show(
 def unwatch(session: Session, ids: tuple[str, ...]) -> None:
     """End watches that run on, by the ids of the requests that began them.
 
-    'sde watch' ends its own; 'sde watch --json' and 'sde tail' show the ids, as "request".
+    'sde watch' ends its own; 'sde watches' shows the ids.
 
     \b
     sde unwatch 0b6c4e5f7a8d4d0c9a3e2f1b5c6d7e8f
@@ -152,3 +152,43 @@ def unwatch(session: Session, ids: tuple[str, ...]) -> None:
             pending.result()
     if session.as_json:
         print_json({"unwatched": ids})
+
+
+@click.command()
+@click.argument("uid", required=False)
+@click.option("--dataset", help="Only those that ask synopses of this data set.")
+@connected
+def watches(session: Session, uid: str | None, dataset: str | None) -> None:
+    """List the watches that run: what they ask, when, and the number of their last answer.
+
+    \b
+    sde watches
+    sde watches trades
+    """
+    with session.client() as client, hints_for_estimate():
+        found = client.watches(uid, dataset=dataset)
+    if session.as_json:
+        print_json([each.raw for each in found])
+    elif found:
+        rows = [
+            [each.watch, _asked(each), _occasion(each), time_text(each.due), each.number]
+            for each in found
+        ]
+        print_table(["watch", "asks", "answers", "next", "number"], rows, numbers=["number"])
+    else:
+        click.echo("No watch runs" + (f" on {uid}." if uid else "."))
+
+
+def _asked(watch: WatchInfo) -> str:
+    """What it asks, as one would write it on the command line."""
+    words = [f"{name}={shown_plainly(value)}" for name, value in watch.query.items()]
+    options = {"--stream": watch.stream, "--sites": ",".join(watch.sites) or None}
+    said = [f"{name} {value}" for name, value in options.items() if value is not None]
+    return " ".join([*watch.uids, *words, *said])
+
+
+def _occasion(watch: WatchInfo) -> str:
+    """When it answers, in the same way."""
+    names = ("every", "on", "threshold", "when", "each", "drift")
+    options = {name: getattr(watch, name) for name in names}
+    return " ".join(f"--{name} {value}" for name, value in options.items() if value is not None)

@@ -57,14 +57,17 @@ _OBJECT = "an object: see [window](#window)"
 _VALUES = {
     "create": "–",
     "delete": "–",
-    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`, `warnings`",
+    "estimate": "the estimate, with `lower`, `upper`, `confidence`, `digest`, `warnings`; of all "
+    "streams: rows",
     "watch": "– at first; then numbered answers, each with an estimate",
     "unwatch": "–",
+    "watches": "a row for each: `watch` (its id), its fields, `since`, `due`, `number`, `holds`",
     "export": "the state in base64",
     "import": "–",
     "list": "for each synopsis what `describe` says; `next` beside it if there are more",
     "describe": "definition, tuples, skipped, shed, streams, bytes, digest; of windows: panes, "
     "late tuples",
+    "streams": "a row for each stream: tuples, skipped, bytes",
     "snapshot": "the name of the version",
     "restore": "the name of the version",
     "snapshots": "the versions",
@@ -100,7 +103,8 @@ the uid.
 | `window` | of a windowed synopsis: `start` and `end`, in ms |
 | `warnings` | which tuples [are not in it](../concepts/bounds.md#what-is-not-in-an-answer) |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
-| `next` | of a `list`: the `after` of the next page, if there is one |
+| `next` | of a list or table: the `after` of the next page, if there is one |
+| `streams`, `unanswered` | of all streams: how many there are; how many have no value here |
 | `sites`, `missing`, `complete`, `age`, `drift` | of [several sites](../how-to/several-sites.md) |
 | `code`, `message`, `field` | of an error: see [fault codes](faults.md) |
 | `batch`, `site` | the micro-batch and the engine that replied |

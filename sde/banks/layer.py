@@ -65,6 +65,21 @@ class Kept:
     pane: tuple[int, int, int] | None = None  # number, first and last time
 
 
+@dataclass(frozen=True, slots=True)
+class StreamsHere:
+    """All streams of a layer that knows their names."""
+
+    names: list[str]
+    hashes: NDArray[np.uint64]
+    _slots: NDArray[np.int32]  # of all, stream by stream
+    _starts: NDArray[np.int64]
+
+    def slots(self, place: int) -> NDArray[np.int32]:
+        """All slots of the stream that stands at a place in `names`."""
+        end = self._starts[place + 1] if place + 1 < len(self._starts) else len(self._slots)
+        return self._slots[self._starts[place] : end]
+
+
 class Layer:
     """Without a window: each stream has one slot.
 
@@ -272,8 +287,11 @@ class Layer:
 
     def synopsis(self, stream: np.uint64) -> Held | None:
         """The synopsis of a stream, None if there is none."""
-        slots = self.slots(stream)
-        return self._held(self.bank.at(slots[0]), slots[:1]) if len(slots) else None
+        return self.synopsis_in(self.slots(stream))
+
+    def synopsis_in(self, slots: NDArray[np.int32]) -> Held | None:
+        """That of a stream with these slots: it has one, or none."""
+        return self._held(self.bank.at(slots[0]), slots) if len(slots) else None
 
     def _held(
         self,
@@ -292,14 +310,26 @@ class Layer:
         """
         return LeftOut(skipped=skipped, shed=0 if self.reach is Reach.EACH else self.shed)
 
+    def streams_here(self) -> StreamsHere:
+        """All streams, in no order; of a layer that reaches each."""
+        hashes, slots = self.table.entries()
+        owners = self._owners(hashes, slots)
+        order = np.argsort(owners, kind="stable")
+        streams, starts = np.unique(owners[order], return_index=True)
+        slots = slots[order]
+        return StreamsHere(self.names.of(slots[starts]), streams, slots, starts)
+
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         """What `list` and `describe` say of a stream, or of the whole layer."""
         slots = self.slots(stream)
+        streams = len(slots) if self.reach is Reach.EACH else 0
+        return {**self.figures_of(slots), "shed": self.shed, "streams": streams}
+
+    def figures_of(self, slots: NDArray[np.int32]) -> dict[str, int]:
+        """What some slots hold: the figures that every stream has of its own."""
         return {
             "tuples": int(self.bank.tuples[slots].sum()),
             "skipped": int(self.bank.skipped[slots].sum()),
-            "shed": self.shed,
-            "streams": len(slots) if self.reach is Reach.EACH else 0,
             "bytes": self.bank.bytes_of(slots) + self._own_bytes(len(slots)),
         }
 

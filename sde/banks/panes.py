@@ -155,7 +155,7 @@ class PanedLayer(Layer):
         ended = watermark - window.lateness
         closing = ended // window.gap
         rows = np.flatnonzero((panes == closing) & (times < ended))
-        if not len(rows) or self.reach is Reach.WHOLE:
+        if not len(rows) or not len(self.table) or self.reach is Reach.WHOLE:
             return
         which, place = np.unique(selection.block.stream_of[rows], return_inverse=True)
         streams = selection.block.stream_hashes[which]
@@ -319,20 +319,25 @@ class PanedLayer(Layer):
         slots = self.table.entries()[1]
         return slots if stream is None else slots[self._stream_of[slots] == stream]
 
-    def ask(self, stream: np.uint64, span: Span | None, at: int | None) -> Held:
-        """What a question is about: a span, or the window that is open at the moment `at`."""
+    def ask(
+        self, stream: np.uint64, span: Span | None, at: int | None, *, is_one_of_all: bool = False
+    ) -> Held:
+        """What a question is about: a span, or the window that is open at the moment `at`.
+
+        `is_one_of_all`: all streams are asked. They would push out of the cache what watches use.
+        """
         window = self.window
         at = self.now_for(stream) if at is None else at
         interval = asked(window, span) if span else open_window(window, at or 0)
         gone = int(self._counters[_GONE])
         require_kept(interval, None if gone == _UNSET else gone)
-        return self._merged(stream, interval)
+        return self._merged(stream, interval, not is_one_of_all)
 
     def now_for(self, stream: np.uint64) -> int | None:
         """The latest moment this layer knows of."""
         return self.latest
 
-    def _merged(self, stream: np.uint64, interval: Interval) -> Held:
+    def _merged(self, stream: np.uint64, interval: Interval, cached: bool) -> Held:
         """The panes of a stream in an interval, as one synopsis."""
         first, last = interval[0] // self.window.pane, interval[1] // self.window.pane
         if last - first > len(self.table) + 1:  # a long span over few panes
@@ -340,8 +345,13 @@ class PanedLayer(Layer):
             panes = panes[(panes >= first) & (panes < last)]
             first, last = (int(panes.min()), int(panes.max()) + 1) if len(panes) else (first, first)
         slots = self.table.find(self._keys(stream, np.arange(first, last)))
-        merged = self._sums.merged(self.bank, (self.name, int(stream)), first, slots)
-        return self._held(merged, slots[slots >= 0], interval)
+        filled = slots[slots >= 0]
+        if cached:
+            merged = self._sums.merged(self.bank, (self.name, int(stream)), first, slots)
+        else:
+            parts = [self.bank.at(slot) for slot in filled.tolist()]
+            merged = merge_all(parts) if len(parts) > 1 else next(iter(parts), None)
+        return self._held(merged, filled, interval)
 
     def closing(self, stream: np.uint64, before: int | None, watermark: int) -> list[Interval]:
         """The windows of a stream that close when the watermark moves."""
@@ -352,16 +362,15 @@ class PanedLayer(Layer):
 
     # -- sessions -------------------------------------------------------------------------------
 
-    def cells(self, stream: np.uint64) -> list[Cell[int]]:
-        """What is kept of a stream's sessions; each cell holds its slot."""
-        slots = self.slots(stream)
+    def cells(self, slots: NDArray[np.int32]) -> list[Cell[int]]:
+        """What the slots of a stream keep of its sessions; each cell holds its slot."""
         fields = (self._pane_of, self._first, self._last)
         rows = zip(*(a[slots].tolist() for a in fields), slots.tolist(), strict=True)
         return [Cell(*row) for row in rows]
 
-    def session(self, stream: np.uint64, span: Span | None) -> Held | None:
-        """The latest session, or one by its end; None if there is none."""
-        found = choose_session(sessions(self.cells(stream), self.window.gap), span, self.window.gap)
+    def session(self, slots: NDArray[np.int32], span: Span | None) -> Held | None:
+        """The latest session of a stream, or one by its end; None if there is none."""
+        found = choose_session(sessions(self.cells(slots), self.window.gap), span, self.window.gap)
         if found is None:
             return None
         whole = merge_all([self.bank.at(cell.holds) for cell in found.cells])
@@ -374,7 +383,7 @@ class PanedLayer(Layer):
         """The sessions of a stream that end for good when the watermark moves on from `before`."""
         gap, lateness = self.window.gap, self.window.lateness
         closed = []
-        for session in sessions(self.cells(stream), gap):
+        for session in sessions(self.cells(self.slots(stream)), gap):
             end = session.end(gap) + lateness
             if end <= watermark and (before is None or end > before):
                 closed.append((session.first, session.end(gap)))

@@ -20,10 +20,10 @@ class Attached(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sizes that a plug-in told, why something failed.
     """
 
-    version: VersionInfo | None = None  # that a restore is about
+    version: VersionInfo | None = None  # that a restore is about; that has a new one's name
     parts: str = ""  # its states that belong to this shard, in base64
-    highest: int = 0  # number of any version of the synopsis, also of another engine
-    versions: list[VersionInfo] = []  # that `snapshots` asks for
+    highest: int = 0  # number of any version of the synopsis; of one that was refused: its own
+    versions: list[VersionInfo] = []  # that `snapshots` asks for; that `keep` counts
     place: Place | None = None  # of a request about versions
     standing: Standing | None = None  # of a watch over several sites
     sizes: list[tuple[str, Made]] = []  # by kind

@@ -11,6 +11,7 @@ from sde.plugins.version import Made, PluginVersion
 from sde.records.left_out import LeftOut
 from sde.records.sites import Cell, Interval
 from sde.records.versions import VersionInfo
+from sde.records.watching import Watching
 from sde.wire import Fault, ReplyFields, SynopsisInfo
 from synopses import Estimate
 
@@ -115,6 +116,13 @@ class VersionList(Struct, frozen=True, tag="versions"):
     versions: list[VersionInfo] = []
 
 
+class WatchList(Struct, frozen=True, kw_only=True, tag="watches", omit_defaults=True):
+    """Watches that run: from shard 0, for all."""
+
+    watches: list[Watching] = []
+    next: str = ""  # the last id of this page, if there are more
+
+
 class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True):
     """What a shard, or a site, holds of the synopses that a question is about.
 
@@ -136,5 +144,21 @@ class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True
     parts: list[Part] = []
 
 
+class Table(Struct, frozen=True, kw_only=True, tag="table", omit_defaults=True):
+    """Rows about streams of one synopsis, all of this shard, as the reply has them.
+
+    `window` is the one that all rows are about, where shards must mean the same; `latest` the
+    latest moment known here.
+    """
+
+    rows: list[ReplyFields]
+    streams: int  # that are here
+    more: bool = False  # streams behind the rows
+    unanswered: int = 0  # streams that have no value, among all that were asked
+    about: SynopsisInfo | None = None  # shard 0 only: it is equal in all
+    window: Interval | None = None
+    latest: int | None = None
+
+
 Outcome = Done | Refused | Waits  # of a request that changes something
-Result = Done | Refused | Waits | Figures | PluginList | VersionList | States
+Result = Done | Refused | Waits | Figures | PluginList | VersionList | WatchList | States | Table

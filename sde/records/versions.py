@@ -44,12 +44,22 @@ class VersionInfo(Struct, frozen=True, kw_only=True):
     bytes: int = 0
     taken_by: Place | None = None  # versions of earlier times do not say
 
+    @property
+    def highest(self) -> int:
+        """The number that no later version may have: its own, or the one that is its name."""
+        return max(self.number, number_in(self.version))
+
     def listed(self) -> dict[str, Any]:
         """What `snapshots` replies."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
         del fields["definition"], fields["taken_by"]
         shards = fields.pop("of")
         return {**fields, "shards": shards}
+
+
+def number_in(version: str) -> int:
+    """The number that the name of a version is; 0 if it is none."""
+    return int(version) if version.isdecimal() and len(version) < 16 else 0
 
 
 class Removed(Struct, frozen=True, kw_only=True):

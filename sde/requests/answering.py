@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import msgspec
 
 from sde.records.asked import Asked
@@ -17,11 +19,24 @@ from sde.records.result import (
 from sde.requests.boundary import fault_of
 from sde.requests.describing import describe, figures
 from sde.requests.questions import ask, export
+from sde.requests.tables import ask_streams, list_streams
+from sde.requests.watch_list import list_watches
 from sde.shard.shard import Shard
-from sde.wire import Ask, Describe, Export, ListAll, Plugins, Sites, Snapshots
+from sde.wire import (
+    ALL_STREAMS,
+    Ask,
+    Describe,
+    Export,
+    ListAll,
+    Plugins,
+    Sites,
+    Snapshots,
+    Streams,
+    Watches,
+)
 
-Read = Ask | Export | ListAll | Describe | Snapshots | Plugins | Sites
-READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins, Sites)
+Read = Ask | Watches | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
+READS = get_args(Read)
 
 
 def answer(shard: Shard, request: Read, asked: Asked) -> Result:
@@ -34,6 +49,12 @@ def answer(shard: Shard, request: Read, asked: Asked) -> Result:
 
 def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
     match request:
+        case Ask(stream=stream) if stream == ALL_STREAMS and _is_native(asked):
+            return ask_streams(shard, request, asked.at)
+        case Streams():
+            return list_streams(shard, request)
+        case Watches():
+            return list_watches(shard, request)
         case Ask():
             return ask(shard, request, asked.at, asked.role is not None, repeatable=True)
         case Export():
@@ -50,6 +71,11 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
             if asked.attached.fault is not None:
                 return Refused(asked.attached.fault)
             return VersionList(asked.attached.versions if shard.number == 0 else [])
+
+
+def _is_native(asked: Asked) -> bool:
+    """Whether a client of this site said it in our words: for others "*" is a name like any."""
+    return asked.role is None and asked.infore is None
 
 
 def _page(shard: Shard, request: ListAll) -> Figures:

@@ -84,6 +84,7 @@ class Changes:
         try:
             asked = self.versioning.with_news(request, asked)
             if asked.attached.fault is not None:
+                self.versioning.use_up(request, asked.attached.highest)
                 raise Refusal.of(asked.attached.fault)
             plugging.learn_sizes(registry, asked)
             if isinstance(request, _ONCE):
@@ -98,7 +99,8 @@ class Changes:
             # A replay does not try a plug-in again, and finds other files, or none.
             about_versions = isinstance(request, Snapshot | Restore | RemoveSnapshot)
             if isinstance(error, PluginFailure) or about_versions:
-                asked = replace(asked, attached=Attached(fault=outcome.fault))
+                number = self.versioning.used_up(request, error)
+                asked = replace(asked, attached=Attached(fault=outcome.fault, highest=number))
         registry.remember(request.id, outcome)
         return outcome, plugging.with_sizes(asked, registry, sizes)
 
@@ -130,7 +132,7 @@ class Changes:
             case Import():
                 return self._import(request), asked
             case Snapshot():
-                return self.versioning.take(request, asked), asked
+                return self.versioning.take(request, asked)
             case RemoveSnapshot():
                 return self.versioning.remove(request, asked), asked
             case Restore():

@@ -38,6 +38,12 @@ def kind_of(kind: str, plugin: PackedPlugin | None) -> type[Synopsis]:
     return cls
 
 
+def stated(estimate: Estimate) -> ReplyFields:
+    """What a reply says of an estimate: its value, and what else is known."""
+    known = {name: found for name, found in estimate.as_json().items() if found not in (None, {})}
+    return {**known, "value": estimate.value}
+
+
 class Gathered:
     """`states`: of all that contribute, the first with the definitions."""
 
@@ -86,9 +92,7 @@ class Gathered:
         warned = {"warnings": self._warnings} if self.left_out else {}
         if self._nothing_fitted:
             return {**fields, "value": None, **warned}
-        found = estimate.as_json()
-        stated = {name: value for name, value in found.items() if value not in (None, {})}
-        return {**fields, **stated, "value": estimate.value, **warned}
+        return {**fields, **stated(estimate), **warned}
 
     @cached_property
     def left_out(self) -> list[LeftOut]:

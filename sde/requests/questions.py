@@ -195,7 +195,7 @@ def _found(
         found = layer.synopsis(key)
         return _Found.of(found, layer) if found else _Found()
     if layer.window.type == SESSION:
-        session = layer.session(key, span)
+        session = layer.session(layer.slots(key), span)
         return _Found.of(session, layer) if session else _Found()
     held = layer.ask(key, span, at if stream is None or for_sites else None)
     if held.synopsis is not None:
@@ -217,7 +217,7 @@ def _cells(shard: Shard, instances: list[Instance], head: States) -> States:
         raise Refusal(Code.BAD_QUERY, "uids: expected one synopsis with session windows", "uids")
     layer = shard.layer(instances[0])
     assert isinstance(layer, PanedLayer)
-    cells = layer.cells(WHOLE_STREAM)
+    cells = layer.cells(layer.slots(WHOLE_STREAM))
     return replace(
         head,
         cells=[(c.number, c.first, c.last) for c in cells],

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sde.banks.layer import Kept
 from sde.records.asked import Asked
 from sde.records.result import Done
-from sde.records.versions import Removed, VersionInfo
+from sde.records.versions import Removed, VersionInfo, number_in
 from sde.registry.registry import Instance
 from sde.requests.questions import info_of
 from sde.requests.states import put_states, read_state
@@ -34,14 +34,24 @@ class Versioning:
     def __init__(self, shard: Shard, versions: Versions | None, batch: int) -> None:
         self._shard, self._versions, self._batch = shard, versions, batch
         self._taken: list[VersionInfo] = []  # in this batch, and not removed since
+        self._named: set[tuple[str, str]] = set()  # also those whose files could not be written
         self._removed: set[tuple[str, str]] = set()  # the same: uids and versions
         self._last: Asked | None = None  # request that took or removed one
 
-    def take(self, request: Snapshot, asked: Asked) -> Done:
+    def take(self, request: Snapshot, asked: Asked) -> tuple[Done, Asked]:
+        """Refusal if it has the name of another and shall not take its place.
+
+        Its number is used up before its files are written: all shards count alike, also if the
+        disk of one of them is full.
+        """
         shard = self._shard
         instance = shard.registry.instance(request.uid)
+        if not request.replace:
+            self._require_new(request, asked.attached.version)
         number = max(shard.registry.next_version(request.uid), asked.attached.highest + 1)
         version = request.version or str(number)
+        shard.registry.keep_version(request.uid, max(number, number_in(version)))
+        self._named.add((request.uid, version))
         if self._versions is not None:
             definition, info = instance.definition, info_of(instance)
             taken = VersionInfo(
@@ -61,23 +71,66 @@ class Versioning:
             self._taken.append(taken)
             self._removed.discard((request.uid, version))
             self._last = asked
-        named = int(version) if version.isdecimal() and len(version) < 16 else 0
-        shard.registry.keep_version(request.uid, max(number, named))
-        return replace(done_with(request.uid, instance), value=version)
+            if request.keep is not None:
+                self._remove_oldest(taken, asked, request.keep)
+        done = replace(done_with(request.uid, instance), value=version)
+        return done, replace(asked, attached=replace(asked.attached, versions=[]))
+
+    def used_up(self, request: Request, error: Exception) -> int:
+        """The number of a version whose files could not be written; 0 if none was given."""
+        if not isinstance(request, Snapshot) or isinstance(error, Refusal):
+            return 0
+        return self._shard.registry.next_version(request.uid) - 1
+
+    def use_up(self, request: Request, number: int) -> None:
+        """Do again what such a version did to the registry."""
+        if number and isinstance(request, Snapshot):
+            self._shard.registry.keep_version(request.uid, number)
+
+    def _require_new(self, request: Snapshot, found: VersionInfo | None) -> None:
+        """Refusal if a version of this name is there: as ingest saw it, or taken in this batch.
+
+        After a crash ingest does not see what this request itself has left.
+        """
+        name = (request.uid, request.version)
+        if name not in self._removed and (found is not None or name in self._named):
+            raise Refusal(
+                Code.VERSION_EXISTS,
+                f"version={request.version!r} of uid={request.uid[:80]!r} is kept already: "
+                "expected another name, or `replace`",
+                "version",
+            )
+
+    def _remove_oldest(self, newest: VersionInfo, asked: Asked, keep: int) -> None:
+        """Remove versions of a synopsis until so many are left, the newest among them."""
+        known = (*asked.attached.versions, *self._taken)
+        there = [
+            version
+            for name, version in {v.version: v for v in known if v.uid == newest.uid}.items()
+            if name != newest.version and (newest.uid, name) not in self._removed
+        ]
+        oldest_first = sorted(there, key=lambda version: (version.at, version.number))
+        for version in oldest_first[: max(0, len(there) + 1 - keep)]:
+            self._remove(version, asked)
 
     def remove(self, request: RemoveSnapshot, asked: Asked) -> Done:
-        """Shard 0 does it for all; nobody needs the parts any more when the batch is over."""
-        found, place = asked.attached.version, asked.attached.place
+        found = asked.attached.version
         assert found is not None
-        if self._versions is not None and place is not None:
-            if self._shard.number == 0:
-                self._versions.remove(
-                    Removed(version=found, by=place, batch=self._batch, at=asked.time)
-                )
-            self._taken = [taken for taken in self._taken if taken != found]
-            self._removed.add((found.uid, found.version))
-            self._last = asked
+        self._remove(found, asked)
         return Done(uid=request.uid, value=found.version)
+
+    def _remove(self, version: VersionInfo, asked: Asked) -> None:
+        """Shard 0 does it for all; nobody needs the parts any more when the batch is over."""
+        place = asked.attached.place
+        if self._versions is None or place is None:
+            return
+        if self._shard.number == 0:
+            removed = Removed(version=version, by=place, batch=self._batch, at=asked.time)
+            self._versions.remove(removed)
+        name = (version.uid, version.version)
+        self._taken = [taken for taken in self._taken if (taken.uid, taken.version) != name]
+        self._removed.add(name)
+        self._last = asked
 
     def sweep(self) -> None:
         """Called when the requests of a batch are carried out: files of removed versions go."""

@@ -194,8 +194,12 @@ class Ingest:
                     return Attached(version=found, place=place)
                 case Snapshot():
                     versions = self._versions.versions(request.uid, place)
-                    highest = max((v.number for v in versions), default=0)
-                    return Attached(highest=highest, place=place)
+                    return Attached(
+                        version=next((v for v in versions if v.version == request.version), None),
+                        versions=versions if request.keep is not None else [],
+                        highest=max((v.highest for v in versions), default=0),
+                        place=place,
+                    )
                 case Snapshots():
                     return Attached(versions=self._versions.versions(request.uid, place))
         except Refusal as refusal:

@@ -42,14 +42,18 @@ from sde.records.result import (
     Refused,
     Result,
     States,
+    Table,
     VersionList,
     Waits,
+    WatchList,
 )
 from sde.registry.watermarks import later
 from sde.requests.boundary import fault_of
 from sde.requests.completeness import require_all
 from sde.requests.digests import digest_of, digest_of_streams
 from sde.requests.gathered import Gathered, WindowsDiffer
+from sde.requests.tables import joined
+from sde.requests.watch_list import shown
 from sde.stages.watch_answers import WatchAnswers
 from sde.stages.writer import ReplyWriter
 from sde.wire import (
@@ -62,6 +66,7 @@ from sde.wire import (
     Refusal,
     ReplyFields,
     Request,
+    Streams,
     answer,
     refusal,
     unreadable,
@@ -189,6 +194,9 @@ def _fields(request: Request, results: list[Result]) -> ReplyFields:
     match results[0]:
         case States():
             return _answer(request, _of(States, results))
+        case Table():
+            assert isinstance(request, Ask | Streams)
+            return joined(request, _of(Table, results))
         case Figures():
             shards = _of(Figures, results)
             described = _described(shards)
@@ -200,6 +208,9 @@ def _fields(request: Request, results: list[Result]) -> ReplyFields:
             return {"value": msgspec.to_builtins(plugins)}
         case VersionList(versions=versions):
             return {"value": [version.listed() for version in versions]}
+        case WatchList(watches=watches, next=following):
+            more = {"next": following} if following else {}
+            return {"value": [shown(watching) for watching in watches], **more}
         case Done() as done:
             return done.fields()
         case Refused(fault=fault):

@@ -5,6 +5,7 @@ from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition, Synops
 from sde.wire.faults import Code, Fault, Refusal
 from sde.wire.replies import ReplyFields, answer, dead_letter, refusal, unreadable, watch_answer
 from sde.wire.requests import (
+    ALL_STREAMS,
     EACH_KEY,
     EACH_STREAM,
     ON_CHANGE,
@@ -24,15 +25,18 @@ from sde.wire.requests import (
     Sites,
     Snapshot,
     Snapshots,
+    Streams,
     Unplug,
     Unwatch,
     Watch,
+    Watches,
     creation,
     message_of,
 )
 from sde.wire.windows import Span, Window
 
 __all__ = [
+    "ALL_STREAMS",
     "DATASET_SCOPE",
     "EACH_KEY",
     "EACH_STREAM",
@@ -61,10 +65,12 @@ __all__ = [
     "Snapshot",
     "Snapshots",
     "Span",
+    "Streams",
     "SynopsisInfo",
     "Unplug",
     "Unwatch",
     "Watch",
+    "Watches",
     "Window",
     "answer",
     "creation",

@@ -13,8 +13,11 @@ from sde.wire.requests import Request
 ReplyFields = dict[str, Any]  # what a reply says, as JSON: the fields of docs/reference/messages.md
 _ABOUT_REPLY = ("id", "request", "op", "uid", "stream", "key", "number", "batch", "site")
 _SHORT = 1024  # bytes of a field that a reply keeps which stands for one that was too large
+_PAGES = "ask for smaller pages, with `limit`"
 _REMEDIES = {
-    "list": "ask for pages, with `limit`",
+    "list": _PAGES,
+    "streams": _PAGES,
+    "watches": _PAGES,
     "snapshots": "name a uid, or remove versions",
     "export": "keep a version with `snapshot` in place of it, or set the topic's max.message.bytes",
     "estimate": "ask for less, or for fewer at the same time",

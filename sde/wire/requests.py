@@ -42,10 +42,13 @@ from sde.wire.windows import Span, WindowMessage
 
 ON_CLOSE, ON_CHANGE = "close", "change"
 EACH_KEY, EACH_STREAM = "key", "stream"
-LARGEST_PAGE = 5_000  # synopses in one reply: with ordinary definitions a few megabytes
+ALL_STREAMS = "*"
+LARGEST_PAGE = 5_000  # items in one reply: with ordinary definitions a few megabytes
 _VERSION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _CONDITION = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\S+)\s*")
 _SHORTEST_EVERY = 100  # ms
+# While a version is written the one before must stay: only all shards together complete it.
+_AT_LEAST_TWO = "a whole number of at least 2: this version and the one before it"
 _DEADLINE, _LONGEST_DEADLINE, _PING = 5_000, 60_000, 3_000  # ms
 
 
@@ -119,7 +122,16 @@ Version = Annotated[
     Uid | None,
     Meta(description="its name; left out: a number when it is taken, the newest otherwise"),
 ]
+A_PAGE = f"a whole number from 1 to {LARGEST_PAGE}"
+Limit = Annotated[int | None, Expected(A_PAGE), Meta(description="how many at most")]
 PluginName = Annotated[Name, Meta(description="small letters, digits, underscores: at most 50")]
+
+
+def _check_page(limit: int | None, after: str | None) -> None:
+    if limit is not None and not 1 <= limit <= LARGEST_PAGE:
+        refuse("limit", limit, A_PAGE)
+    if after is not None and limit is None:
+        refuse("after", after, "it only with `limit`")
 
 
 # -- synopses -------------------------------------------------------------------------------------
@@ -242,12 +254,29 @@ def _span(end: int | str | None, start: int | str | None, to: int | str | None) 
 
 
 class Ask(Message, frozen=True, kw_only=True, tag="estimate"):
-    """Ask a synopsis, or several; the reply has the value with its bounds."""
+    """Ask a synopsis, or several; the reply has the value with its bounds.
+
+    With the stream `"*"` all streams of a synopsis of scope "stream" are asked. The `value` has a
+    row for each, in the order of their names: `stream`, and what an answer about it alone says. It
+    comes in pages as a `list` does, of at most 5000 rows; or, with `top`, it has only the rows with
+    the largest values.
+    """
 
     uid: AskedUid = None
     several: AskedUids = field(name="uids", default=None)
     query: Query = {}
-    stream: OfStream = None
+    stream: Annotated[
+        Name | None, Meta(description='the stream that is meant, at scope "stream"; `"*"`: all')
+    ] = None
+    top: Annotated[
+        int | None,
+        Expected(A_PAGE),
+        Meta(description='with the stream `"*"`: how many, the largest value first'),
+    ] = None
+    after: Annotated[
+        Name | None, Meta(description='with the stream `"*"`: only names behind this one')
+    ] = None
+    limit: Limit = None
     end: End = None
     start: From = field(name="from", default=None)
     to: To = None
@@ -270,8 +299,30 @@ class Ask(Message, frozen=True, kw_only=True, tag="estimate"):
     def patience(self) -> int:
         return _patience(self.deadline, _DEADLINE)
 
+    @property
+    def most(self) -> int:
+        """How many streams a reply about all of them has at most."""
+        return self.top or self.limit or LARGEST_PAGE
+
     def check(self) -> None:
         _ = self.uids, self.span, self.patience
+        if self.stream == ALL_STREAMS:
+            self._check_all_streams()
+            return
+        for name in ("top", "after", "limit"):
+            if getattr(self, name) is not None:
+                refuse(name, getattr(self, name), 'it only with "stream": "*"')
+
+    def _check_all_streams(self) -> None:
+        _check_page(self.limit, self.after)
+        if len(self.uids) > 1:
+            refuse("uids", self.several, 'one `uid`: "stream": "*" asks about one synopsis')
+        if self.sites is not None:
+            refuse("sites", self.sites, 'none with "stream": "*": ask each site by itself')
+        if self.top is not None and not 1 <= self.top <= LARGEST_PAGE:
+            refuse("top", self.top, A_PAGE)
+        if self.top is not None and self.limit is not None:
+            refuse("limit", self.limit, "it without `top`, which is one page")
 
 
 class Watch(Message, frozen=True, kw_only=True, tag="watch"):
@@ -387,6 +438,9 @@ class Watch(Message, frozen=True, kw_only=True, tag="watch"):
 
     def check(self) -> None:
         _ = self.uids, self.span, self.patience
+        if self.stream == ALL_STREAMS:
+            expected = 'the name of a stream; "each": "stream" answers for all that had tuples'
+            refuse("stream", self.stream, expected)
         condition, period = self.condition, self.period
         if period is not None and period < _SHORTEST_EVERY:
             refuse("every", self.every, f"at least {_SHORTEST_EVERY}ms")
@@ -419,6 +473,29 @@ class Unwatch(Message, frozen=True, kw_only=True, tag="unwatch"):
     """End a watch."""
 
     watch: Annotated[Name, Meta(description="the id of the request that began it")]
+
+
+class Watches(Message, frozen=True, kw_only=True, tag="watches"):
+    """The watches that run, what they ask and how far they have got, in the order of their ids.
+
+    They come in pages as a `list` does, of at most 5000.
+    """
+
+    uid: Annotated[Uid | None, Meta(description="only those that ask this synopsis")] = None
+    dataset: Annotated[Name | None, Meta(description="only those that ask this data set")] = None
+    after: Annotated[Name | None, Meta(description="only ids behind this one")] = None
+    limit: Limit = None
+
+    @property
+    def named(self) -> str:
+        return self.uid or ""
+
+    @property
+    def most(self) -> int:
+        return self.limit or LARGEST_PAGE
+
+    def check(self) -> None:
+        _check_page(self.limit, self.after)
 
 
 class Export(Message, frozen=True, kw_only=True, tag="export"):
@@ -489,17 +566,10 @@ class ListAll(Message, frozen=True, kw_only=True, tag="list"):
 
     dataset: Annotated[Name | None, Meta(description="only those of this data set")] = None
     after: Annotated[Uid | None, Meta(description="only uids behind this one")] = None
-    limit: Annotated[
-        int | None,
-        Expected(f"a whole number from 1 to {LARGEST_PAGE}"),
-        Meta(description="how many at most"),
-    ] = None
+    limit: Limit = None
 
     def check(self) -> None:
-        if self.limit is not None and not 1 <= self.limit <= LARGEST_PAGE:
-            refuse("limit", self.limit, f"a whole number from 1 to {LARGEST_PAGE}")
-        if self.after is not None and self.limit is None:
-            refuse("after", self.after, "it only with `limit`")
+        _check_page(self.limit, self.after)
 
 
 class Describe(Message, frozen=True, kw_only=True, tag="describe"):
@@ -515,6 +585,28 @@ class Describe(Message, frozen=True, kw_only=True, tag="describe"):
         return self.uid
 
 
+class Streams(Message, frozen=True, kw_only=True, tag="streams"):
+    """The streams of a synopsis of scope "stream" with their figures, in the order of their names.
+
+    They come in pages as a `list` does, of at most 5000.
+    """
+
+    uid: TheUid
+    after: Annotated[Name | None, Meta(description="only names behind this one")] = None
+    limit: Limit = None
+
+    @property
+    def named(self) -> str:
+        return self.uid
+
+    @property
+    def most(self) -> int:
+        return self.limit or LARGEST_PAGE
+
+    def check(self) -> None:
+        _check_page(self.limit, self.after)
+
+
 # -- versions -------------------------------------------------------------------------------------
 
 
@@ -528,6 +620,14 @@ class Snapshot(Message, frozen=True, kw_only=True, tag="snapshot"):
 
     uid: TheUid
     version: Version = None
+    replace: Annotated[
+        Flag, Meta(description="take the place of a version that has this name, if there is one")
+    ] = False
+    keep: Annotated[
+        int | None,
+        Expected(_AT_LEAST_TWO),
+        Meta(description="how many versions of it stay, this one among them; older ones go"),
+    ] = None
 
     @property
     def named(self) -> str:
@@ -535,6 +635,8 @@ class Snapshot(Message, frozen=True, kw_only=True, tag="snapshot"):
 
     def check(self) -> None:
         _check_version(self.version)
+        if self.keep is not None and self.keep < 2:
+            refuse("keep", self.keep, _AT_LEAST_TWO)
 
 
 class Restore(Message, frozen=True, kw_only=True, tag="restore"):
@@ -660,10 +762,12 @@ Request = (
     | Ask
     | Watch
     | Unwatch
+    | Watches
     | Export
     | Import
     | ListAll
     | Describe
+    | Streams
     | Snapshot
     | Restore
     | Snapshots

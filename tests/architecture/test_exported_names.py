@@ -17,10 +17,10 @@ NAMES = {
         Answer AnswerTimeout BadInput BadParameter BadQuery BadRequest BadState BrokenLaw
         Client ClientError DeliveryFailed Description EngineFailed InMemoryTransport
         Interval KafkaTransport LimitExceeded MissingExtra NotMergeable Pending
-        PluginInUse PluginInfo Quarantined Refused SiteInfo SnapshotInfo SynopsisExists
+        PluginInUse PluginInfo Quarantined Refused SiteInfo SnapshotInfo StreamInfo SynopsisExists
         SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
         UnknownSite UnknownStream UnknownSynopsis UnknownVersion UnknownWatch Unreachable
-        Untrusted Watch
+        Untrusted VersionExists Watch WatchInfo
     """,
     "synopses": """
         AMS DFT FM KINDS LSH Arrays BankedSynopsis Bloom ChainSample ConservativeCountMin
@@ -34,6 +34,7 @@ NAMES = {
 
 CREATE = "kind dataset uid key value scope window time ttl idle reuse sites deadline **params"
 QUESTION = "query stream end span sites deadline **arguments"
+ALL_STREAMS = "query end span top **arguments"
 OCCASION = "every on threshold when each drift timeout"
 BATCH = "requests data partition time"
 METHODS: dict[type, dict[str, str]] = {
@@ -45,6 +46,7 @@ METHODS: dict[type, dict[str, str]] = {
         "delete": "uid sites deadline",
         "describe": "uid digest",
         "estimate": f"synopses question {QUESTION}",
+        "estimate_streams": f"uid question {ALL_STREAMS}",
         "export": "uid stream format end span",
         "flush": "",
         "import_state": "uid state stream replace tuples",
@@ -58,8 +60,9 @@ METHODS: dict[type, dict[str, str]] = {
         "send_table": "dataset table stream time",
         "sites": "deadline",
         "remove_snapshot": "uid version",
-        "snapshot": "uid version",
+        "snapshot": "uid version replace keep",
         "snapshots": "uid",
+        "streams": "uid",
         "submit": "op **fields",
         "submit_create": CREATE,
         "submit_estimate": f"synopses question {QUESTION}",
@@ -67,18 +70,22 @@ METHODS: dict[type, dict[str, str]] = {
         "synopsis": "uid",
         "unwatch": "watch_id",
         "watch": f"synopses question {OCCASION} {QUESTION}",
+        "watches": "uid dataset",
         "watching": "watch_id timeout",
     },
     SynopsisHandle: {
         "delete": "sites deadline",
         "describe": "digest",
         "estimate": f"question *others {QUESTION}",
+        "estimate_streams": f"question {ALL_STREAMS}",
         "export": "stream format end span",
         "import_state": "state stream replace tuples",
         "restore": "version as_uid",
-        "snapshot": "version",
+        "snapshot": "version replace keep",
         "snapshots": "",
+        "streams": "",
         "watch": f"question *others {OCCASION} {QUESTION}",
+        "watches": "",
     },
     LocalEngine: {
         "__init__": "shards limits snapshots trust site secrets seal has_log",

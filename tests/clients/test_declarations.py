@@ -17,17 +17,19 @@ from sde.wire.windows import WindowMessage
 
 MESSAGES = typing.get_args(wire.Request)
 
-# How the method, or command, of a message is called.
+# How the method, or command, of a message is called. (An estimate of all streams has its own.)
 METHODS = {
     "create": "create",
     "delete": "delete",
     "estimate": "estimate",
     "watch": "watch",
     "unwatch": "unwatch",
+    "watches": "watches",
     "export": "export",
     "import": "import_state",
     "list": "list",
     "describe": "describe",
+    "streams": "streams",
     "snapshot": "snapshot",
     "restore": "restore",
     "snapshots": "snapshots",
@@ -65,6 +67,8 @@ OTHER_OPTION = {
     "import": {"state": "file", "mode": "replace"},
     "plugin": {"source": "file", "sha256": "file", "signature": "key"},
 }
+# Fields that only another method says: of all streams.
+OF_ANOTHER_METHOD = {"estimate": {"top": "estimate_streams"}}
 # Fields that the client says by itself: it fetches all pages.
 BY_THE_CLIENT = {"after", "limit"}
 OTHER_WINDOW_OPTION = {"type": "session-gap", "size": "window", "gap": "session-gap"}
@@ -116,8 +120,11 @@ def declared_choices(message, field: str) -> set[str]:
 @pytest.mark.parametrize("message", MESSAGES, ids=op_of)
 def test_every_field_is_an_argument_of_the_method(message) -> None:
     other = OTHER_ARGUMENT.get(op_of(message), {})
-    expected = {other.get(name, name) for name in fields(message)}
+    elsewhere = OF_ANOTHER_METHOD.get(op_of(message), {})
+    expected = {other.get(name, name) for name in fields(message) - elsewhere.keys()}
     found = arguments(getattr(Client, METHODS[op_of(message)]))
+    for name, method in elsewhere.items():
+        assert name in arguments(getattr(Client, method))
     assert found == expected | BESIDE_FIELDS.get(op_of(message), set())
     assert other.keys() <= fields(message)
 
@@ -145,7 +152,18 @@ def test_a_submit_method_takes_what_the_one_that_waits_takes() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["estimate", "watch", "export", "import_state", "snapshot", "restore", "delete", "describe"],
+    [
+        "estimate",
+        "estimate_streams",
+        "streams",
+        "watch",
+        "export",
+        "import_state",
+        "snapshot",
+        "restore",
+        "delete",
+        "describe",
+    ],
 )
 def test_a_handle_takes_what_the_client_takes_of_one_synopsis(name) -> None:
     of_client = inspect.signature(getattr(Client, name)).parameters
@@ -184,12 +202,14 @@ CALLS = {
     "estimate": [
         lambda sde: sde.estimate("u", "q", x=1, **PART, **OVER_SITES),
         lambda sde: sde.estimate(["u", "v"], span=(1, 2)),
+        lambda sde: sde.estimate_streams("u", "q", x=1, top=3),
     ],
     "watch": [
         lambda sde: sde.watch("u", "q", x=1, drift=1.0, **PART, **OCCASIONS, **OVER_SITES),
         lambda sde: sde.watch(["u", "v"], span=(1, 2)),
     ],
     "unwatch": [lambda sde: sde.unwatch("w")],
+    "watches": [lambda sde: sde.watches("u", dataset="d")],
     "export": [
         lambda sde: sde.export("u", format="datasketches", **PART),
         lambda sde: sde.export("u", span=(1, 2)),
@@ -197,7 +217,8 @@ CALLS = {
     "import": [lambda sde: sde.import_state("u", b"s", stream="s", replace=True, tuples=5)],
     "list": [lambda sde: sde.list("d")],
     "describe": [lambda sde: sde.describe("u", digest=True)],
-    "snapshot": [lambda sde: sde.snapshot("u", "v1")],
+    "streams": [lambda sde: sde.streams("u")],
+    "snapshot": [lambda sde: sde.snapshot("u", "v1", replace=True, keep=2)],
     "restore": [lambda sde: sde.restore("u", "v1", as_uid="v")],
     "snapshots": [lambda sde: sde.snapshots("u")],
     "remove_snapshot": [lambda sde: sde.remove_snapshot("u", "v1")],
@@ -213,9 +234,14 @@ OCCASION = "--every 1s --on change --threshold 5 --when >5 --each key --drift 1"
 LINES = {
     "create": [f"create dft epsilon=1 --window 5 {CREATE} {SITES}"],
     "delete": [f"delete u {SITES}"],
-    "estimate": [f"estimate {QUESTION}", "estimate u v --from 1 --to 2"],
+    "estimate": [
+        f"estimate {QUESTION}",
+        "estimate u v --from 1 --to 2",
+        "estimate u --stream * --top 3",
+    ],
     "watch": [f"watch {QUESTION} {OCCASION}", "watch u --on close --from 1 --to 2"],
     "unwatch": ["unwatch w"],
+    "watches": ["watches u --dataset d"],
     "export": [
         "export u --json --format datasketches --stream s --end 5",
         "export u --json --from 1 --to 2",
@@ -223,7 +249,8 @@ LINES = {
     "import": ["import plugin.py --uid u --stream s --replace --tuples 5"],
     "list": ["list --dataset d"],
     "describe": ["describe u --digest"],
-    "snapshot": ["snapshot u --version v1"],
+    "streams": ["streams u"],
+    "snapshot": ["snapshot u --version v1 --replace --keep 2"],
     "restore": ["restore u --version v1 --as v"],
     "snapshots": ["snapshots u"],
     "remove_snapshot": ["remove-snapshot u --version v1"],

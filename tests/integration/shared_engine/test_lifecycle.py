@@ -93,6 +93,18 @@ def test_a_watch_answers_by_the_clock_without_data(filled):
     assert numbers == list(range(numbers[0], numbers[0] + 3))
 
 
+def test_all_streams_answer_one_question_and_the_watch_is_listed(sde, filled):
+    answers = {answer.stream: answer for answer in sde.estimate_streams("each")}
+    assert answers.keys() == {stream for stream, _, _ in DATA}
+    for stream in ("s0", "s7", "s19"):
+        alone = sde.estimate("each", stream=stream)
+        assert (answers[stream].value, answers[stream].tuples) == (alone.value, alone.tuples)
+    largest = max(answers.values(), key=lambda answer: answer.value)
+    assert sde.estimate_streams("each", top=1)[0].value == largest.value
+    assert sum(each.tuples for each in sde.streams("each")) == len(DATA)
+    assert [each.watch for each in sde.watches("plain")] == [filled.id]
+
+
 def test_a_snapshot_comes_back_under_another_uid(sde, filled):
     version = sde.snapshot("each")
     assert sde.restore("each", version, as_uid="again").uid == "again"

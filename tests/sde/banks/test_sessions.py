@@ -78,3 +78,17 @@ def test_tuples_of_a_closed_session_and_of_an_open_one_are_told_apart():
     run(engine, row(12), row(15.8))
     assert run(engine, row(40, "other")) == [(15.5, 25.8, 2)]
     assert counts(engine) == (0, 1)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_sessions_may_begin_where_the_clock_has_been_already(shards):
+    """A window that came earlier has moved the clock of the data set on."""
+    engine = LocalEngine(shards=shards)
+    window = {"type": "tumbling", "size": "10s", "lateness": "1ms"}
+    engine.run([create("earlier", "hyperloglog", window=window)])
+    run(engine, row(0), row(15))
+    session = {"type": "session", "gap": "10s", "lateness": "1ms"}
+    engine.run([create("w", scope="stream", window=session)])
+    run(engine, row(12), row(13))
+    asked = engine.ask(op="estimate", uid="w", stream="s", query={"type": "total"})
+    assert (asked["status"], asked["value"]) == ("ok", 2.0)
