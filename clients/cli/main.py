@@ -18,6 +18,7 @@ from clients.cli import (
     send,
     sites,
     snapshots,
+    status,
     topics,
     watch,
 )
@@ -66,6 +67,7 @@ def main() -> None:
 for _command in (
     engine.serve,
     engine.demo,
+    status.status,
     kinds.kinds,
     requests.create,
     send.send,
