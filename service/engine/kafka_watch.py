@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from confluent_kafka import KafkaException
+
 from service.broker.embedded import EmbeddedBroker
 from service.kafka.presence import PresenceQuestion
 from service.settings import Settings
@@ -51,13 +53,19 @@ class KafkaWatch:
             return
         if self._question is None:
             if is_time:
-                self._question = PresenceQuestion(self._settings.kafka_config, self._topics)
+                self._ask()
         elif self._question.answered:
             problem = self._question.problem()
             if problem:
                 self.is_away(problem)
             else:
                 self._is_there()
+
+    def _ask(self) -> None:
+        try:
+            self._question = PresenceQuestion(self._settings.kafka_config, self._topics)
+        except KafkaException:  # a setting that librdkafka does not know: who uses Kafka names it
+            self._is_there()
 
     def wait(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Return when Kafka answers: for the start of an engine."""
