@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from msgspec import structs
@@ -39,10 +39,9 @@ def status(session: Session) -> None:
     written = folder.status()
     if not folder.is_locked():
         gone = folder.why_gone() if written is not None else f"no engine runs in {folder.path}"
-        _print(session, {"running": False, "reason": gone}, [["engine", gone]])
-        sys.exit(_EXIT_NOT_RUNNING)
+        _end_not_running(session, gone)
     if written is None:
-        raise Unreachable(f"the engine of {folder.path} has not written its status yet")
+        _end_not_running(session, f"the engine of {folder.path} has not written its status yet")
     known: dict[str, Any] = {"running": written.state not in _NOT_READY, **structs.asdict(written)}
     if written.host == socket.gethostname():
         known["processes"] = len(family(written.pid))
@@ -53,24 +52,28 @@ def status(session: Session) -> None:
         if "://" not in path
     }
     known["faults"] = _faults(session, written)
-    _print(session, known, _rows(written, known))
+    if session.as_json:
+        print_json(known)
+    else:
+        print_table(["", ""], _rows(written, known))
     if not known["running"]:
         sys.exit(_EXIT_NOT_RUNNING)
 
 
-def _print(session: Session, known: dict[str, Any], rows: list[list[str]]) -> None:
+def _end_not_running(session: Session, reason: str) -> NoReturn:
     if session.as_json:
-        print_json(known)
+        print_json({"running": False, "reason": reason})
     else:
-        print_table(["", ""], rows)
+        click.echo(reason)
+    sys.exit(_EXIT_NOT_RUNNING)
 
 
 def _faults(session: Session, written: EngineStatus) -> dict[str, int] | None:
     """None if they cannot be told."""
     if written.kafka_away_since is not None or written.state in _NOT_READY:
         return None
-    settings, topics = session.kafka()
     try:
+        settings, topics = session.kafka()
         return dict(recent_faults(settings, topics.dead_letters, _FAULT_SECONDS))
     except Unreachable:
         return None
@@ -85,7 +88,7 @@ def _rows(written: EngineStatus, known: dict[str, Any]) -> list[list[str]]:
         "passed over": f"{written.passed_over:,} messages",
         "faults": _fault_text(known["faults"]),
         "memory": _memory(known),
-        "disk": ", ".join(f"{name} {size(taken)}" for name, taken in known["disk"].items()),
+        "disk": ", ".join(f"{name} {size(n)}" for name, n in known["disk"].items() if n),
     }
     return [[name, text] for name, text in rows.items() if text]
 
