@@ -4,12 +4,14 @@
 #   make demo    the whole engine on synthetic stocks; ends by itself
 #   make demo-federation   three engines, each with a broker of its own, answer as one
 #   make serve   the service until Ctrl-C
+#   make dist    a wheel and a source archive, in dist/
+#   make dist-check   the wheel in clean environments: the client alone, then with an engine
 #   make bench   the measurements behind the README's figures (about two hours)
 #   make bench-quick   a few of them, beside the committed results: minutes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check test demo demo-federation serve bench bench-quick jars clean
+.PHONY: help check test demo demo-federation serve dist dist-check bench bench-quick jars clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -51,6 +53,14 @@ demo-federation: $(ENGINE_READY) jars $(KERNELS_READY)
 
 serve: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/sde serve
+
+# setuptools would put what is left in build/ from an earlier run into the wheel.
+dist: $(DEV_READY)
+	rm -rf build dist
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist .
+
+dist-check: dist jars
+	$(BIN)/python -m tests.check_wheel dist
 
 bench: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.decode

@@ -16,13 +16,14 @@ from typing import Any
 
 from bench.batches import read_batches
 from bench.machine import RESULTS, in_one_line, measured_on
-from bench.processes import family, processor_seconds, seconds_of
+from bench.processes import processor_seconds, seconds_of
 from bench.site import DATA, Site, new_site
 from bench.tables import markdown_table
 from bench.throughput import cases
 from bench.throughput.cases import PER_STREAM
 from bench.throughput.topics import Loader
 from bench.throughput.tuples import FORMS, TIMES_AS_MANY, Tuples, again_and_again, make_tuples
+from clients.processes import family
 
 _DISTINCT = 500_000
 _HEADER = ("form", "tuples/s", "cores busy")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.batches import Batch, read_batches
-from bench.processes import runs
 from bench.throughput.topics import Load, make_topic
 from clients import Client
 from clients.engine_process import EngineProcess
+from clients.processes import runs
 from service.broker.embedded import EmbeddedBroker
 
 _SECONDS_TO_READ = 600.0

@@ -1,6 +1,6 @@
 """Talk to a running engine.
 
-with Client("localhost:9092") as sde:
+with Client() as sde:  # the engine that was started in this folder
     trades = sde.create("count_min", dataset="Forex", key="StockID", epsilon=0.01)
     sde.send("Forex", "EURUSD", {"StockID": "EURUSD", "price": 1.0712})
     sde.flush()
@@ -14,11 +14,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
+from clients.address import transport_to
 from clients.answers import Description, SiteInfo
 from clients.connection import Connection
 from clients.fields import site_names, text
 from clients.handle import Scope, Sites, SynopsisHandle, Uid
-from clients.kafka import KafkaTransport
 from clients.pending import Pending
 from clients.plugin_requests import PluginRequests
 from clients.question_requests import QuestionRequests
@@ -33,13 +33,17 @@ from sde import wire
 class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
     """Requests to an engine and tuples for it. May be used by several threads.
 
-    `engine` is the address of its Kafka, or a transport. A request waits `timeout` seconds for
+    `engine` is the address of its Kafka, or a transport. Without it the engine is found as the
+    commands find it: SDE_BOOTSTRAP_SERVERS in the environment, or the engine that was started in
+    this folder (or whose data folder SDE_DATA_DIR names). A request waits `timeout` seconds for
     its answer, if not told otherwise as many as SDE_TIMEOUT in the environment says, or 10. The
     `submit_…` methods do not wait: thousands of requests can be in flight.
     """
 
-    def __init__(self, engine: str | Transport, *, timeout: float | None = None) -> None:
-        super().__init__(KafkaTransport(engine) if isinstance(engine, str) else engine)
+    def __init__(
+        self, engine: str | Transport | None = None, *, timeout: float | None = None
+    ) -> None:
+        super().__init__(transport_to(engine))
         if timeout is None:
             timeout = float(os.environ.get("SDE_TIMEOUT", 10))
         self._connection = Connection(self._transport, timeout)

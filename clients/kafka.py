@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 
 import orjson
@@ -21,7 +22,8 @@ _SECONDS_A_POLL = 0.05
 class KafkaTransport:
     """Requests, tuples and answers over the topics of an engine.
 
-    `settings` go to librdkafka as they are: TLS, SASL, compression, whatever it knows.
+    `settings` go to librdkafka as they are: TLS, SASL, compression, whatever it knows. `why_silent`
+    is called when no answer came in time: what is known about the engine, or "".
     """
 
     def __init__(
@@ -30,9 +32,11 @@ class KafkaTransport:
         *,
         topics: Topics | None = None,
         settings: KafkaSettings | None = None,
+        why_silent: Callable[[], str] = lambda: "",
     ) -> None:
         self.topics = topics or Topics()
         self._settings = {**(settings or {}), "bootstrap.servers": bootstrap_servers}
+        self._why_silent = why_silent
         self._reader: TopicReader | None = None
         self._listener: threading.Thread | None = None
         self._closing = threading.Event()
@@ -74,7 +78,16 @@ class KafkaTransport:
                 raise DeliveryFailed(f"{request['op']}: {error.args[0].str()}") from error
 
     def trouble(self) -> str:
-        return self._reader.trouble if self._reader is not None else ""
+        told = self._why_silent()
+        if told:
+            return told
+        servers = self._settings["bootstrap.servers"]
+        if self._reader is not None and self._reader.trouble:
+            return f"Kafka at {servers} is in trouble: {self._reader.trouble}"
+        if len(self._requests):
+            return f"Kafka at {servers} has not taken it yet"
+        topic = self.topics.requests
+        return f"either no engine reads topic {topic!r} of Kafka at {servers}, or it is busy"
 
     @cached_property
     def _requests(self) -> Producer:

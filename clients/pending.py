@@ -104,6 +104,6 @@ class Pending(Generic[T]):
         trouble = self._on_timeout()
         return AnswerTimeout(
             f"no answer to {self.request['op']} ({self.request['id']}) within {self._timeout:g} s"
-            + (f"; last trouble: {trouble}" if trouble else ""),
+            + (f": {trouble}" if trouble else ""),
             self.request["id"],
         )

@@ -49,6 +49,7 @@ class TopicReader:
         if trouble is not None:
             self._note(trouble)
             return None
+        self.trouble = ""  # it is over
         return message.value()
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ class Transport(Protocol):
         """Return when all data is delivered; DeliveryFailed if some is not."""
 
     def trouble(self) -> str:
-        """What went wrong last on the way to the engine; "" if nothing did."""
+        """Why an answer may be missing, as far as it is known here; "" if nothing is."""
 
     def close(self) -> None:
         """Stop listening and flush."""

@@ -69,7 +69,7 @@ class Watch:
         trouble = self._trouble()
         raise AnswerTimeout(
             f"no answer of watch {self.id} within {self._timeout:g} s"
-            + (f"; last trouble: {trouble}" if trouble else ""),
+            + (f": {trouble}" if trouble else ""),
             self.id,
         )
 

@@ -13,7 +13,9 @@ from types import FrameType
 
 from service.engine.engine import Engine
 from service.settings import Settings, SettingsError, load
-from service.startup_errors import StartupError
+from service.startup_errors import KafkaAway, StartupError
+
+EXIT_ERROR, EXIT_SETTINGS, EXIT_KAFKA_AWAY = 1, 2, 3
 
 
 def main() -> int:
@@ -24,7 +26,7 @@ def main() -> int:
         settings = load(config, flags, os.environ)
     except SettingsError as error:
         print(f"sde serve: {error}", file=sys.stderr)
-        return 2
+        return EXIT_SETTINGS
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Engine(settings, report) as engine:
@@ -36,10 +38,10 @@ def main() -> int:
         report("stopped")
     except KeyboardInterrupt:
         report("stopped before it was ready")
-        return 1
+        return EXIT_ERROR
     except StartupError as error:
         print(f"sde serve: {error}", file=sys.stderr)
-        return 1
+        return EXIT_KAFKA_AWAY if isinstance(error, KafkaAway) else EXIT_ERROR
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -64,6 +65,10 @@ class Settings:
     data_dir: Path = field(
         default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}
     )
+    broker_port: int = field(
+        default=0,
+        metadata={"help": "port of the embedded broker (0: the one it had, or 9092, if free)"},
+    )
     broker_bytes: int = field(
         default=0,
         metadata={"help": "data of the embedded broker (0: half of the free disk space)"},
@@ -100,6 +105,10 @@ class Settings:
         default="stop",
         metadata={"help": "a checkpoint set back by a back-up: stop, or continue and reply again"},
     )
+    kafka_patience_seconds: float = field(
+        default=math.inf,
+        metadata={"help": "how long a Kafka that is away is waited for; then the engine ends"},
+    )
     stuck_seconds: float = field(
         default=300.0,
         metadata={"help": "a batch in which no task ends for so long is taken for an endless loop"},
@@ -126,12 +135,18 @@ class Settings:
             raise SettingsError(str(error)) from None
         if self.site in self.peers:
             raise SettingsError(f"peers.{self.site}: expected other sites; site={self.site!r}")
+        if not 0 <= self.broker_port < 1 << 16:
+            raise SettingsError(f"broker_port={self.broker_port}: expected 0 to 65535")
         if self.broker_bytes < 0:
             raise SettingsError(f"broker_bytes={self.broker_bytes}: expected at least 0")
         if not self.batch_seconds > 0:
             raise SettingsError(f"batch_seconds={self.batch_seconds}: expected more than 0")
         if not self.stuck_seconds > 0:
             raise SettingsError(f"stuck_seconds={self.stuck_seconds}: expected more than 0")
+        if not self.kafka_patience_seconds > 0:
+            raise SettingsError(
+                f"kafka_patience_seconds={self.kafka_patience_seconds}: expected more than 0"
+            )
         self._check_plugins()
 
     def _check_plugins(self) -> None:

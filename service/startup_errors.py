@@ -5,6 +5,7 @@
   - JarsError       the broker's jars could not be downloaded
   - BrokerError     the embedded broker does not start, or a folder is in use
   - TopicError      the topics cannot be read or created
+  - KafkaAway       Kafka did not answer for as long as the settings allow; also while running
 """
 
 
@@ -25,4 +26,8 @@ class BrokerError(StartupError):
 
 
 class TopicError(StartupError):
+    pass
+
+
+class KafkaAway(StartupError):
     pass

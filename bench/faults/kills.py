@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.faults.asking import Asking
-from bench.processes import runs, task_workers
+from bench.processes import task_workers
 from bench.site import Site
 from clients import ClientError
+from clients.processes import runs
 
 _SECONDS_TO_RECOVER = 300.0
 _LONGEST_WHILE = 20.0  # after which a starting engine is killed again: it is recovering then

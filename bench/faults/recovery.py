@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.processes import folder_bytes
 from bench.scale.cases import stream_name, tuples_of
 from bench.site import DATA, Site, new_site
 from bench.throughput.topics import Loader
 from bench.throughput.tuples import DATASET, STREAMS, Tuples, again_and_again
 from clients import Client
+from clients.processes import folder_bytes
 from synopses import CountMin, Items
 
 EPSILON, DELTA = 0.002, 0.01

@@ -20,8 +20,8 @@ from bench.faults.asking import Asking
 from bench.faults.check import wait_until_counted, wrong_states
 from bench.faults.load import Load
 from bench.poison.account import DEAD_LETTERS, Message, Reader
-from bench.processes import runs
 from bench.site import DATA, REQUESTS, Site
+from clients.processes import runs
 
 UNION = "sde-union"
 CONFIG = "stuck_seconds = 15\n"  # after which a batch in which no task ends counts as dead

@@ -26,10 +26,10 @@ from bench.poison.raw_batches import RawProducer
 from bench.poison.requests import DATASETS, Requests, import_request, import_target
 from bench.poison.states import States
 from bench.poison.union import Union
-from bench.processes import runs
 from bench.site import DATA, REQUESTS, Site
 from bench.throughput.tuples import PARTITIONS
 from clients import Client
+from clients.processes import runs
 from synopses import KINDS
 
 UNION = "sde-union"

@@ -9,13 +9,13 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from bench.batches import Batch, read_batches
-from bench.processes import folder_bytes, memory
 from bench.rates import Mark, batch_rate
 from bench.scale.cases import Case
 from bench.site import DATA, Site
 from bench.throughput.topics import Load, Loader
 from bench.throughput.tuples import DATASET, Tuples, again_and_again
 from clients import Client
+from clients.processes import folder_bytes, memory
 
 
 @dataclass(frozen=True, slots=True)

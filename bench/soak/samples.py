@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench.processes import folder_bytes, memory
 from bench.site import Site
+from clients.processes import folder_bytes, memory
 
 SECONDS = 10.0  # between samples
 _SAMPLES_A_LINE = 6  # that is printed meanwhile

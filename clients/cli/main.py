@@ -18,6 +18,7 @@ from clients.cli import (
     send,
     sites,
     snapshots,
+    status,
     streams,
     topics,
     watch,
@@ -67,6 +68,7 @@ def main() -> None:
 for _command in (
     engine.serve,
     engine.demo,
+    status.status,
     kinds.kinds,
     requests.create,
     send.send,

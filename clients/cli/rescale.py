@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from clients.address import EngineFolder
 from clients.cli.engine import become
 from clients.cli.printing import print_json
 from clients.cli.session import json_option
@@ -37,7 +38,7 @@ def rescale(partitions: int, data_dir: Path, as_json: bool) -> None:
     \b
     sde rescale --partitions 8
     """
-    if not _runs(data_dir):
+    if not EngineFolder(data_dir).is_locked():
         become(
             "service.engine.rescale", ("--data-dir", str(data_dir), "--partitions", str(partitions))
         )
@@ -56,17 +57,6 @@ def rescale(partitions: int, data_dir: Path, as_json: bool) -> None:
         print_json({"partitions": partitions, "seconds": round(seconds, 3)})
     else:
         click.echo(f"{partitions} partitions after {seconds:.1f} s")
-
-
-def _runs(data_dir: Path) -> bool:
-    """Whether an engine works in this folder; one that was killed leaves its address behind."""
-    try:
-        os.kill(json.loads((data_dir / "address.json").read_text())["pid"], 0)
-    except PermissionError:
-        return True  # somebody else's process
-    except (OSError, ValueError, KeyError):
-        return False
-    return True
 
 
 def _ask(data_dir: Path, partitions: int) -> None:

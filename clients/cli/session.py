@@ -10,13 +10,8 @@ from typing import Any
 
 import click
 
-from clients.cli.address import (
-    SERVERS,
-    named_topics,
-    parse_settings,
-    read_settings,
-    running_engine,
-)
+from clients.address import EngineFolder
+from clients.cli.kafka_options import SERVERS, named_topics, parse_settings, read_settings
 from clients.client import Client
 from clients.kafka import KafkaTransport
 from clients.transport import Topics
@@ -43,7 +38,12 @@ class Session:
             return Client(transport, timeout=self.timeout)
         settings, topics = self.kafka()
         servers = settings.pop(SERVERS)
-        kafka = KafkaTransport(servers, topics=topics, settings=settings)
+        kafka = KafkaTransport(
+            servers,
+            topics=topics,
+            settings=settings,
+            why_silent=functools.partial(EngineFolder().why_silent, servers),
+        )
         return Client(kafka, timeout=self.timeout)
 
     def kafka(self) -> tuple[dict[str, Any], Topics]:
@@ -54,7 +54,8 @@ class Session:
         if self.bootstrap_servers:
             settings[SERVERS] = self.bootstrap_servers
         elif SERVERS not in settings:
-            settings[SERVERS], topics = running_engine()
+            found = EngineFolder().running()
+            settings[SERVERS], topics = found.bootstrap_servers, found.topics
         return settings, named_topics(topics, self.topic_names)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -22,14 +21,13 @@ from confluent_kafka.admin import AdminClient
 from service.broker import guard as broker_guard
 from service.broker.folder_lock import FolderLock
 from service.broker.jars import Report, broker_jars
+from service.broker.ports import free_ports, ports_of
 from service.java import find_java
 from service.kafka.logs import forget_admins_of
 from service.startup_errors import BrokerError
 
 _SETTINGS = Path(__file__).with_name("broker.properties")
-# Below the range from which systems take ports for outgoing connections: a client that tries to
-# reconnect while the broker is down could otherwise be given the broker's own port.
-_PORTS = range(20_000, 32_000)
+_SERVER_SETTINGS = "server.properties"
 _FORMATTED = Path("data", "meta.properties")
 _START_ATTEMPTS = 3
 _LOG_LINES_SHOWN = 20
@@ -46,7 +44,10 @@ _JVM_OPTIONS = (
 
 
 class EmbeddedBroker:
-    """Kafka in `folder`: its data is kept from run to run, its ports are new in each run.
+    """Kafka in `folder`: its data is kept from run to run.
+
+    `port`: None for any free one; 0 for the one of the last run in the folder, or else the usual
+    one, if they are free. `report` gets a line when they are not.
 
     `partition_bytes`: when a partition has more, its oldest messages are deleted.
 
@@ -57,17 +58,20 @@ class EmbeddedBroker:
         self,
         folder: Path,
         *,
+        port: int | None = None,
         partition_bytes: int | None = None,
         ready_timeout: float = 60.0,
         report: Report = lambda line: None,
     ) -> None:
         self._folder = folder.absolute()
+        self._port = port
         self._partition_bytes = partition_bytes
         self._ready_timeout = ready_timeout
         self._report = report
         self._ports: tuple[int, int] | None = None
         self._lock: FolderLock | None = None
         self._guard: subprocess.Popen[bytes] | None = None
+        self._is_wanted = False  # between `start` and `stop`
 
     @property
     def bootstrap_servers(self) -> str:
@@ -83,17 +87,25 @@ class EmbeddedBroker:
         """Returns when the broker answers. A stopped broker comes back at its old address."""
         if self._guard is not None:
             raise BrokerError("The embedded broker was started already: stop it first.")
+        self._run(may_move=True)
+        self._is_wanted = True
+
+    def _run(self, *, may_move: bool) -> None:
         java = [str(find_java()), *_JVM_OPTIONS, "-cp", f"{broker_jars(self._report)}/*"]
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = FolderLock(self._folder)
         try:
-            self._start_on_free_ports(java)
+            self._start_on_free_ports(java, may_move)
         except BaseException:
-            self.stop()
+            self._end()
             raise
 
     def stop(self) -> None:
         """Closes Kafka's files properly. Does nothing if the broker does not run."""
+        self._is_wanted = False
+        self._end()
+
+    def _end(self) -> None:
         if self._guard is not None:
             forget_admins_of(self.bootstrap_servers)
         self._end_guard()
@@ -109,10 +121,14 @@ class EmbeddedBroker:
             FolderLock(self._folder).release()  # to be had only when the broker is gone
 
     def ensure_running(self) -> bool:
-        """Start a broker that ended by itself, at its old address; whether that was needed."""
-        if self._guard is None or self._guard.poll() is None:
+        """Start a broker that ended by itself, at its old address; whether that was needed.
+
+        BrokerError if it does not start; another call tries again.
+        """
+        if not self._is_wanted or (self._guard is not None and self._guard.poll() is None):
             return False
-        self.restart()
+        self._end()
+        self._run(may_move=False)
         return True
 
     def restart(self) -> None:
@@ -131,9 +147,14 @@ class EmbeddedBroker:
     ) -> None:
         self.stop()
 
-    def _start_on_free_ports(self, java: list[str]) -> None:
+    def _choose_ports(self) -> tuple[int, int]:
+        if self._port is None:
+            return free_ports()
+        return ports_of(self._folder / _SERVER_SETTINGS, self._port, self._report)
+
+    def _start_on_free_ports(self, java: list[str], may_move: bool) -> None:
         for attempts_left in reversed(range(_START_ATTEMPTS)):
-            self._ports = self._ports or _two_free_ports()
+            self._ports = self._ports or self._choose_ports()
             self._write_settings()
             self._format_once(java)
             self.log_file.touch()
@@ -145,7 +166,7 @@ class EmbeddedBroker:
             except _Ended:
                 log = self._log_since(log_start)
                 self._end_guard()
-                if "BindException" not in log or not attempts_left:
+                if "BindException" not in log or not attempts_left or not may_move:
                     raise BrokerError(f"The embedded broker ended at once.{_tail(log)}") from None
                 self._ports = None  # somebody took a port between our look and Kafka's
             except TimeoutError as error:
@@ -164,7 +185,7 @@ class EmbeddedBroker:
             partition_bytes=-1 if most is None else most,
             segment_bytes=_LARGEST_SEGMENT if most is None else segment_bytes(most),
         )
-        (self._folder / "server.properties").write_text(text)
+        (self._folder / _SERVER_SETTINGS).write_text(text)
 
     def _format_once(self, java: list[str]) -> None:
         if (self._folder / _FORMATTED).exists():
@@ -173,7 +194,7 @@ class EmbeddedBroker:
         cluster_id = base64.b64encode(uuid.uuid4().bytes, altchars=b"__").decode().rstrip("=")
         tool = [*java, "kafka.tools.StorageTool", "format", "--ignore-formatted"]
         done = subprocess.run(
-            [*tool, "-t", cluster_id, "-c", "server.properties"],
+            [*tool, "-t", cluster_id, "-c", _SERVER_SETTINGS],
             cwd=self._folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -191,7 +212,7 @@ class EmbeddedBroker:
         guard = [sys.executable, "-I", "-S", broker_guard.__file__]
         with self.log_file.open("ab") as log:
             self._guard = subprocess.Popen(
-                [*guard, *java, "kafka.Kafka", "server.properties"],
+                [*guard, *java, "kafka.Kafka", _SERVER_SETTINGS],
                 cwd=self._folder,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -254,25 +275,6 @@ def segment_bytes(partition_bytes: int) -> int:
 
 class _Ended(Exception):
     """The broker's process is gone."""
-
-
-def _two_free_ports() -> tuple[int, int]:
-    candidates = random.SystemRandom().sample(_PORTS, len(_PORTS))
-    free = (port for port in candidates if _is_free(port))
-    try:
-        return next(free), next(free)
-    except StopIteration:
-        raise BrokerError(f"No two ports are free from {_PORTS[0]} to {_PORTS[-1]}.") from None
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 def _tail(log: str) -> str:

@@ -13,19 +13,25 @@ from service.startup_errors import BrokerError
 
 # Seconds to wait for the lock, by whether the service that took it still runs. If it was killed,
 # its broker has the lock until the guard has stopped it.
-_WAIT_FOR_RUNNING_SERVICE = 3.0
+_WAIT_FOR_RUNNING_SERVICE = 0.5
 _WAIT_FOR_KILLED_SERVICE = SECONDS_TO_STOP + 10
 
 
 class FolderLock:
     """Held until `release` and until every process that inherited `fileno` has ended.
 
-    `user` is what has the folder, for the message of a BrokerError. The lock is a file in the
-    folder, or another one if the folder itself may be deleted.
+    `user` is what has the folder, and `setting` names it, for the message of a BrokerError. The
+    lock is a file in the folder, or another one if the folder itself may be deleted.
     """
 
-    def __init__(self, folder: Path, user: str = "broker", file: Path | None = None) -> None:
-        self._path, self._user = file or folder / "lock", user
+    def __init__(
+        self,
+        folder: Path,
+        user: str = "broker",
+        file: Path | None = None,
+        setting: str = "data_dir",
+    ) -> None:
+        self._path, self._user, self._setting = file or folder / "lock", user, setting
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[str] = self._path.open("a+")
         try:
@@ -48,7 +54,7 @@ class FolderLock:
             if time.monotonic() - began > patience:
                 raise BrokerError(
                     f"{folder} is in use by the {self._user} of process {holder or 'unknown'}:"
-                    " stop that one or name another folder."
+                    f" stop that one, or name another folder in {self._setting}."
                 )
             time.sleep(0.05)
         self._file.truncate(0)

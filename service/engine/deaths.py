@@ -19,6 +19,7 @@ _OUTSIDE = (
     "sde.storage.arena.ArenaError",
     "sde.shard.keeper.StateFormatError",
 )
+_KAFKA_AWAY = "service.kafka.errors.BrokerSilent"
 _DISK_FULL = re.compile(r"(?:OSError: \[Errno 28\]|IOException:) No space left on device")
 _LOOK_SECONDS = 1.0
 
@@ -35,6 +36,11 @@ def reason(failure: str) -> str:
 def comes_from_outside(failure: str) -> bool:
     ours = any(name.startswith(_OUTSIDE) for name, _ in _OURS.findall(failure))
     return ours or _DISK_FULL.search(failure) is not None
+
+
+def is_for_want_of_kafka(failure: str) -> bool:
+    """Whether brokers gave no answer: another run goes on where this one was, when they do."""
+    return any(name == _KAFKA_AWAY for name, _ in _OURS.findall(failure))
 
 
 class StuckTasks:
@@ -55,6 +61,10 @@ class StuckTasks:
         if seen != self._seen or not seen:
             self._seen, self._since = seen, now
         return now - self._since > self._seconds
+
+    def begin_anew(self) -> None:
+        """The time until now does not count."""
+        self._since = time.monotonic()
 
     def _running(self) -> list[tuple[int, int, int]]:
         """The stages with tasks, and how many of them have ended."""

@@ -14,34 +14,38 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Self
 
-from pyspark.sql.streaming.query import StreamingQuery
+from confluent_kafka import KafkaException
 
 from sde.records.seal import LoopSeal
+from sde.wire.status import State
 from service.broker.disk_share import partition_bytes
 from service.broker.embedded import EmbeddedBroker
 from service.engine.clock import Clock
-from service.engine.deaths import StuckTasks
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
+from service.engine.kafka_watch import KafkaWatch
 from service.engine.log_files import LogFiles
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
 from service.engine.own_folders import lock_folders
 from service.engine.private_folders import make_private
 from service.engine.progress import ProgressLog
-from service.engine.query import start_query
+from service.engine.query_keeper import QueryKeeper
 from service.engine.rescale import RescaleError, RescaleNote, repartition
 from service.engine.restored import check_restored
-from service.engine.safety_net import SafetyNet
+from service.engine.status import StatusFile
 from service.engine.topics import prepare_topics
 from service.engine.warm_up import warm_up
 from service.java import find_java
+from service.kafka.errors import KafkaFailure
+from service.kafka.logs import waiting_helps
 from service.settings import Settings
 from service.spark.session import start_spark, start_workers
+from service.startup_errors import StartupError
 
 _WARM_UP_SECONDS = 180.0
-_STOP_SECONDS = 120.0
 
 
 class Engine:
@@ -54,13 +58,14 @@ class Engine:
         self.settings = settings
         self._report = report
         self._locks, self._parts = ExitStack(), ExitStack()
-        self._query: StreamingQuery | None = None
+        self._query: QueryKeeper | None = None
         self._progress = ProgressLog(settings.data_dir.absolute() / "logs" / "batches.jsonl")
         self._log_files = LogFiles(settings)
-        self._stop_file = settings.data_dir.absolute() / "stop"
-        self._net: SafetyNet | None = None
+        self._status = StatusFile(settings, self._progress)
+        self._is_ready = False
         self._rescale_note = RescaleNote(settings.data_dir)
         self._broker: EmbeddedBroker | None = None
+        self._watch: KafkaWatch | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -80,7 +85,9 @@ class Engine:
         for warning in make_private(self.settings):
             self._report(warning)
         self._locks = lock_folders(self.settings)
-        self._stop_file.unlink(missing_ok=True)
+        self._address_file.unlink(missing_ok=True)  # of one that was killed
+        self._parts.callback(self._status.remove)
+        self._write_status()
         embedded = not self.settings.bootstrap_servers
         self._report(
             "starting an embedded Kafka broker and Spark" if embedded else "starting Spark"
@@ -93,20 +100,40 @@ class Engine:
             if broker is not None:
                 broker.result()
             settings = self.settings
-            prepare_topics(settings, self._report)
-            check_restored(settings, self._report)
-            make_secret(settings)
-            self._net = SafetyNet(settings, self._stop_file, self._report)
-            self._start_query()
+            watch = self._watch = KafkaWatch(settings, self._report, self._broker)
+            self._patiently(self._prepare)
+            self._query = QueryKeeper(self._spark, settings, watch, self._progress, self._report)
+            self._query.start()
             self._report("warming up")
-            self._warm_up()
+            self._patiently(self._warm_up)
             workers.result()
         self._start_threads(settings, read_seal(settings))
         end_upgrade(settings)
         self._write_address()
+        self._is_ready = True
+        self._write_status()
         self._report(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
         )
+
+    def _prepare(self) -> None:
+        """What needs Kafka before the query starts; may be done again."""
+        prepare_topics(self.settings, self._report)
+        check_restored(self.settings, self._report)
+        make_secret(self.settings)
+
+    def _patiently(self, step: Callable[[], None]) -> None:
+        """Do it when Kafka answers; again if Kafka goes away meanwhile."""
+        watch = self._watch
+        assert watch is not None
+        while True:
+            watch.wait(self._write_status)
+            try:
+                return step()
+            except (KafkaException, KafkaFailure, StartupError) as error:
+                if not waiting_helps(error):
+                    raise
+                watch.is_away(str(error))
 
     def _start_threads(self, settings: Settings, seal: LoopSeal) -> None:
         """Those that work beside the query."""
@@ -122,47 +149,31 @@ class Engine:
         settings, folder = self.settings, self.settings.data_dir.absolute() / "broker"
         count = len(settings.topics.data) * settings.topics.data_partitions
         most = partition_bytes(folder, settings.broker_bytes, count)
-        broker = self._broker = EmbeddedBroker(folder, partition_bytes=most)
+        broker = self._broker = EmbeddedBroker(
+            folder, port=settings.broker_port, partition_bytes=most, report=self._report
+        )
         broker.start()
         self.settings = replace(self.settings, bootstrap_servers=broker.bootstrap_servers)
 
     def check(self) -> bool:
-        """Whether all is well; log the batches since last time.
+        """Whether all is well with Kafka and the query; raises StartupError if it has to end."""
+        self._write_status()
+        return self._keeper.check()
 
-        If the query has ended by itself, or hangs, it is started again as the safety net says,
-        which raises StartupError where there is no use in it.
-        """
-        query, net = self._query, self._net
-        assert query is not None
-        assert net is not None
-        self._progress.follow(query, net.passed_over)
-        if not query.isActive:
-            net.on_death(str(query.exception()))
-        elif self._stuck.look():
-            query.stop()
-            net.on_death(f"no task ended for {self.settings.stuck_seconds:g} s")
-        else:
-            net.follow()
-            return not net.busy
-        self._start_query()
-        return False
-
-    def _start_query(self) -> None:
-        assert self._net is not None
-        self._stuck = StuckTasks(self._spark, self.settings.stuck_seconds)
-        self._query = start_query(self._spark, self.settings, self._net.steering())
+    @property
+    def _keeper(self) -> QueryKeeper:
+        assert self._query is not None
+        return self._query
 
     def _warm_up(self) -> None:
         warm_up(self.settings, _WARM_UP_SECONDS + self.settings.stuck_seconds, self.check)
 
     def supervise(self) -> bool:
-        """Restart a broker that ended, `check`, bound the logs, do a rescaling if one is wanted.
+        """`check`, bound the logs, do a rescaling if one is wanted.
 
-        False while the reason why a batch died is looked for: that goes faster if it is called
-        more often.
+        False while Kafka is away, or the reason why a batch died is looked for: that goes faster if
+        it is called more often.
         """
-        if self._broker is not None and self._broker.ensure_running():
-            self._report("the embedded broker had ended; it runs again")
         all_is_well = self.check()
         self._log_files.bound()
         partitions = self._rescale_note.partitions()
@@ -173,14 +184,13 @@ class Engine:
     def _rescale(self, partitions: int) -> None:
         """Between two batches; the query runs again afterwards, also after a failure."""
         self._report(f"rescaling to {partitions} partitions")
-        self._end_query()
+        self._keeper.end()
         failure = ""
         try:
             repartition(self._spark, self.settings.checkpoint, partitions)
         except RescaleError as error:
             failure = str(error)
-        self._start_query()
-        self._warm_up()
+        self._patiently(self._warm_up)
         self._report(failure or f"rescaled to {partitions} partitions")
         self._rescale_note.done(failure)
 
@@ -189,7 +199,8 @@ class Engine:
 
         The arena is removed: it is a cache of the checkpoint.
         """
-        self._end_query()
+        self._write_status("stopping")
+        self._keeper.end()
         self._stop_parts()
         shutil.rmtree(self.settings.arena_folder, ignore_errors=True)
         self._locks.close()
@@ -204,17 +215,6 @@ class Engine:
         if self._broker is not None:
             self._broker.stop()
 
-    def _end_query(self) -> None:
-        """Stop the query between two batches: while the stop file exists none begins."""
-        query = self._query
-        if query is not None and query.isActive:
-            self._stop_file.touch()
-            deadline = time.monotonic() + _STOP_SECONDS
-            while query.isActive and _busy(query) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            query.stop()
-        self._stop_file.unlink(missing_ok=True)
-
     def _write_address(self) -> None:
         """Write the file through which clients on this machine find the engine."""
         address = {
@@ -222,15 +222,19 @@ class Engine:
             "topics": asdict(self.settings.topics),
             "pid": os.getpid(),
         }
-        path = self.settings.data_dir / "address.json"
-        path.write_text(json.dumps(address, indent=2))
-        self._parts.callback(path.unlink, missing_ok=True)
+        self._address_file.write_text(json.dumps(address, indent=2))
+        self._parts.callback(self._address_file.unlink, missing_ok=True)
 
+    @property
+    def _address_file(self) -> Path:
+        return self.settings.data_dir / "address.json"
 
-def _busy(query: StreamingQuery) -> bool:
-    """Whether a batch runs. Looked at several times: between two batches the query seems idle."""
-    for _ in range(3):
-        if query.status["isTriggerActive"]:
-            return True
-        time.sleep(0.1)
-    return False
+    def _write_status(self, state: State | None = None) -> None:
+        """`state` if it is another than that of the query."""
+        outage = self._watch.outage if self._watch is not None else None
+        passed_over = 0
+        if self._query is None or not self._is_ready:
+            state = "starting"
+        else:
+            state, passed_over = state or self._query.state, self._query.passed_over
+        self._status.write(state, self.settings.bootstrap_servers, outage, passed_over)

@@ -52,7 +52,6 @@ class TopicFollower(ABC):
         self._kafka: Config = {
             **kafka,
             "auto.offset.reset": "earliest",
-            "log_level": 0,
             # It only ever reads on: the broker holds the fetch back until something comes, and
             # an idle engine asks it four times a second instead of a hundred times.
             "fetch.wait.max.ms": 250,

@@ -70,7 +70,6 @@ class PeerForwarder(TopicFollower):
             "message.timeout.ms": 0,  # a peer that is down is waited for
             "message.max.bytes": 32 << 20,
             "linger.ms": 0,
-            "log_level": 0,
         }
         self._producer: Producer | None = None
 

@@ -77,7 +77,7 @@ def _write(settings: Settings, seal: LoopSeal) -> None:
 def _ends(settings: Settings) -> Mapping[str, int]:
     """Where the topics end that the engine, and other sites, wrote to without seals."""
     topics = (settings.topics.union, settings.topics.requests)
-    consumer = Consumer({**consumer_config(settings.kafka_config), "log_level": 0})
+    consumer = Consumer(consumer_config(settings.kafka_config))
     try:
         places = [TopicPartition(topic, 0) for topic in topics]
         ends = [consumer.get_watermark_offsets(place, _KAFKA_SECONDS)[1] for place in places]

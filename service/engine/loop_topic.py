@@ -6,6 +6,7 @@ from confluent_kafka import Message, Producer
 
 from sde.records.loop import Loop, decode_loop, decode_unsealed, loop_bytes
 from sde.records.seal import Forged, LoopSeal, NotOurs, Opened, is_sealed
+from service.kafka.config import admin_config
 from service.settings import Settings
 
 
@@ -14,7 +15,7 @@ class LoopTopic:
 
     def __init__(self, settings: Settings, seal: LoopSeal) -> None:
         self._topic, self._seal = settings.topics.union, seal
-        self._producer = Producer({**settings.kafka_config, "linger.ms": 0, "log_level": 0})
+        self._producer = Producer({**admin_config(settings.kafka_config), "linger.ms": 0})
         self._batch = -1  # the latest that a record was read of
         self._of_batch: dict[bytes, int] = {}  # offsets of its records, by their bodies
 

@@ -18,5 +18,5 @@ def lock_folders(settings: Settings) -> ExitStack:
         arena = settings.arena_dir
         if arena is not None:  # it is deleted when the engine stops
             beside = arena.absolute().with_name(f"{arena.name}.lock")
-            locks.callback(FolderLock(arena, "engine", beside).release)
+            locks.callback(FolderLock(arena, "engine", beside, "arena_dir").release)
         return locks.pop_all()

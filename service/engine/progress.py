@@ -43,7 +43,19 @@ class ProgressLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._last = -1
-        self.caught_up = False  # when the last batch ended nothing was left to be read
+        self.last_batch = ""  # when it began
+        self.reached: Offsets = {}  # by the last batch
+        self.lag: int | None = None  # messages that were left to be read when it ended
+
+    @property
+    def batches(self) -> int:
+        """Of the checkpoint, as far as this run of the engine knows."""
+        return self._last + 1
+
+    @property
+    def caught_up(self) -> bool:
+        """When the last batch ended nothing was left to be read."""
+        return self.lag == 0
 
     def follow(self, query: StreamingQuery, passed_over: int = 0) -> None:
         """Write the batches that ran since the last call; `passed_over` messages are left out."""
@@ -58,8 +70,11 @@ class ProgressLog:
             with self._path.open("a") as file:
                 for progress in new:
                     file.write(json.dumps(_line(progress, passed_over)) + "\n")
-            self._last = new[-1]["batchId"]
-        self.caught_up = all(_is_read(source) for source in recent[-1]["sources"])
+            self._last, self.last_batch = new[-1]["batchId"], new[-1]["timestamp"]
+        latest_sources = recent[-1]["sources"]
+        self.lag = sum(map(_left, latest_sources))
+        for source in latest_sources:
+            self.reached |= _offsets(source["endOffset"])
 
 
 def _ran(progress: QueryProgress) -> bool:
@@ -67,9 +82,9 @@ def _ran(progress: QueryProgress) -> bool:
     return "addBatch" in progress["durationMs"]
 
 
-def _is_read(source: SourceProgress) -> bool:
+def _left(source: SourceProgress) -> int:
     latest, reached = _offsets(source["latestOffset"]), _offsets(source["endOffset"])
-    return all(reached.get(place, 0) >= end for place, end in latest.items())
+    return sum(max(0, end - reached.get(place, 0)) for place, end in latest.items())
 
 
 def _offsets(text: str | None) -> Offsets:

@@ -33,7 +33,7 @@ from service.engine.request_order import first_that_reads
 from service.engine.walk import Range, Walk
 from service.kafka.ends_file import EndsFile
 from service.kafka.errors import KafkaFailure
-from service.kafka.logs import LogEnds
+from service.kafka.logs import LogEnds, waiting_helps
 from service.kafka.offsets import Key, Offsets
 from service.settings import Settings
 from service.startup_errors import StartupError
@@ -87,10 +87,16 @@ class SafetyNet:
             self._ends_file.write(walk.ends())
 
     def on_death(self, failure: str) -> None:
-        """Prepare the next run of the query; StartupError if another would end in the same way."""
+        """Prepare the next run of the query; StartupError if another would end in the same way.
+
+        KafkaFailure or KafkaException if brokers are away: then nothing has changed.
+        """
         try:
             self._on_death(failure)
         except (KafkaFailure, KafkaException) as error:
+            if waiting_helps(error):
+                self._died_last = None
+                raise
             raise self._ended(f"{reason(failure)}; {error}") from error
 
     def _on_death(self, failure: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from service.kafka.config import admin_config, consumer_config
 from service.settings import Settings
 from service.startup_errors import StartupError
 
@@ -22,15 +23,14 @@ def warm_up(settings: Settings, seconds: float, check: Callable[[], bool]) -> No
     """Send a tuple of no synopsis and a request; return when the reply is there.
 
     Called in the driver. `check` is called while waiting and raises if the query has ended. While
-    it returns False, because the reason why a batch died is looked for, the time does not count.
+    it returns False, because Kafka is away or the reason why a batch died is looked for, the time
+    does not count.
     """
     topics = settings.topics
     consumer = Consumer(
         {
-            **settings.kafka_config,
+            **consumer_config(settings.kafka_config),
             "group.id": f"sde-warm-up-{uuid.uuid4().hex}",
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
             "auto.offset.reset": "latest",
         }
     )
@@ -41,7 +41,9 @@ def warm_up(settings: Settings, seconds: float, check: Callable[[], bool]) -> No
             place.offset = consumer.get_watermark_offsets(place, 30)[1]
         consumer.assign(ends)
         request = f"warm-up-{uuid.uuid4().hex}"
-        producer = Producer({**settings.kafka_config, "linger.ms": 0})
+        # A Kafka that goes away meanwhile gets them when it is back.
+        patient = {**admin_config(settings.kafka_config), "message.timeout.ms": 0}
+        producer = Producer({**patient, "linger.ms": 0})
         unused = {"dataset": _WARM_UP_DATASET, "stream": "s", "values": {"v": 1}}
         producer.produce(topics.data[0], json.dumps(unused))
         producer.produce(topics.requests, json.dumps({"id": request, "op": "list"}))

@@ -8,9 +8,13 @@ from sde.wire.kafka_settings import CONSUMER_RULES, PRODUCER_RULES, combined
 from sde.wire.kafka_settings import Config as Config
 from sde.wire.kafka_settings import KafkaSettings as KafkaSettings
 
-PATIENCE_SECONDS = 60.0  # how long to wait for a broker that is away
+# How long to wait for a broker that is away; as long as a transaction of a killed process is open.
+PATIENCE_SECONDS = 60.0
 
+# What librdkafka has to say in an outage is hundreds of lines; our errors have the reason.
+_QUIET: Config = {"log_level": 0}
 _CONSUMER_TUNING: Config = {
+    **_QUIET,
     "group.id": "sde",  # librdkafka wants one; no group is joined, no offset is committed
     # A fetch in flight delays the next range by up to this long.
     "fetch.wait.max.ms": 10,
@@ -27,6 +31,7 @@ _CONSUMER_RULES: Config = {
     "enable.partition.eof": True,  # tells that the rest of a range holds no messages
 }
 _PRODUCER_TUNING: Config = {
+    **_QUIET,
     "linger.ms": 0,
     # Above this a reply is refused here; between a topic's own limit and this, by the broker.
     "message.max.bytes": 32 << 20,
@@ -48,7 +53,7 @@ def producer_config(settings: KafkaSettings, transactional_id: str) -> Config:
 
 
 def admin_config(settings: KafkaSettings) -> Config:
-    return combined({}, settings, {})
+    return combined(_QUIET, settings, {})
 
 
 def identity(config: KafkaSettings) -> str:

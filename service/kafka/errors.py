@@ -5,7 +5,7 @@
   - LogTooShort       the log ends before an offset already read: the topic was made anew
   - BrokerSilent      the broker gave no answer for as long as we are willing to wait
   - FetchFailed       the broker answered with an error that waiting does not cure
-  - WriteFailed       replies could not be written
+  - WriteFailed       replies could not be written, though the broker answers
 """
 
 from __future__ import annotations

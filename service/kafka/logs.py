@@ -57,8 +57,26 @@ TRANSIENT = {
     KafkaError.UNSTABLE_OFFSET_COMMIT,
 }
 
+_MISSING = {
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
+
 # By process, bootstrap servers and the whole configuration.
 _admins: dict[tuple[int, str, str], AdminClient] = {}
+
+
+def waiting_helps(error: BaseException) -> bool:
+    """Whether an error, or the one it was raised from, says that brokers are away.
+
+    A topic that is missing for long is not: it does not come back by itself.
+    """
+    if isinstance(error, BrokerSilent):
+        return True
+    if isinstance(error, KafkaException):
+        return error.args[0].code() in TRANSIENT - _MISSING
+    return error.__cause__ is not None and waiting_helps(error.__cause__)
 
 
 def admin(settings: KafkaSettings) -> AdminClient:

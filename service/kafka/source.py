@@ -31,7 +31,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
-from service.kafka.config import PATIENCE_SECONDS, Config
+from service.kafka.config import Config
 from service.kafka.ends_file import EndsFile
 from service.kafka.errors import LogTooShort, OffsetsLost
 from service.kafka.logs import LogEnds
@@ -60,7 +60,7 @@ class ReaderOptions:
     smallest_bytes: int = 32 << 20  # of a batch that has more waiting: a tenth of a second's work
     largest_bytes: int = 512 << 20  # of a batch: it passes through memory
     largest_messages: int = 5_000_000
-    patience: float = PATIENCE_SECONDS  # how long to wait for a broker that is away
+    patience: float = 20.0  # of a broker's silence; then the query ends, to run again after it
     discover_seconds: float = 5.0  # how often to look for new topics and partitions
 
     def to_json(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
+from service.kafka.config import admin_config
 from service.startup_errors import TopicError
 
 _SECONDS_FOR_AN_ANSWER = 30.0
@@ -37,11 +38,11 @@ def ensure_topics(client_config: Mapping[str, Any], topics: Sequence[TopicSpec])
 
     TopicError if one exists in a form that would lose messages or their order.
 
-    `client_config` goes to librdkafka as it is: `bootstrap.servers` and any security setting.
+    `client_config` goes to librdkafka: `bootstrap.servers` and any security setting.
     """
     servers = client_config.get("bootstrap.servers")
     try:
-        admin = AdminClient(dict(client_config))
+        admin = AdminClient(admin_config(client_config))
         existing = _ready_topics(admin)
         missing = [topic for topic in topics if topic.name not in existing]
         if missing:
@@ -107,7 +108,7 @@ def topics_with_producers_times(
     client_config: Mapping[str, Any], topics: Sequence[str]
 ) -> list[str]:
     """Those whose messages have the time of the producer's clock, not of the broker's."""
-    configs = _configs(topics, AdminClient(dict(client_config)))
+    configs = _configs(topics, AdminClient(admin_config(client_config)))
     return [n for n in topics if configs.get(n, {}).get(TIMESTAMP_TYPE) == "CreateTime"]
 
 

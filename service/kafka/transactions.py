@@ -13,7 +13,8 @@ from typing import NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from service.kafka.config import KafkaSettings, producer_config
-from service.kafka.errors import WriteFailed
+from service.kafka.errors import BrokerSilent, WriteFailed
+from service.kafka.logs import waiting_helps
 from service.kafka.markers import ensure_topic, last_batch, marker
 
 _log = logging.getLogger(__name__)
@@ -113,7 +114,8 @@ class BatchWriter:
     def _check_patience(self, batch: int, exception: KafkaException, deadline: float) -> None:
         error: KafkaError = exception.args[0]
         if time.monotonic() > deadline:
-            raise WriteFailed(
+            failure = BrokerSilent if waiting_helps(exception) else WriteFailed
+            raise failure(
                 f"Batch {batch} of query {self._query!r} was not written within "
                 f"{self._patience:g} s: {error.str()}."
             ) from exception

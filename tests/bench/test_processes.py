@@ -2,15 +2,8 @@ import os
 import subprocess
 import sys
 
-from bench.processes import (
-    family,
-    folder_bytes,
-    memory,
-    processor_seconds,
-    runs,
-    seconds_of,
-    task_workers,
-)
+from bench.processes import processor_seconds, seconds_of, task_workers
+from clients.processes import family, folder_bytes, memory, runs
 
 WAITS = "import sys; sys.stdin.read()"
 

@@ -1,92 +1,149 @@
-"""Where the command line looks for the engine."""
+"""Where the engine is, for Python and the shell alike."""
 
-import json
-
-import click
 import pytest
+from click.testing import CliRunner
+from engine_folder import SERVERS, engine, write_status
 
-from clients import Topics
-from clients.cli.session import Session
-
-
-def session(**given) -> Session:
-    options = {"bootstrap_servers": None, "kafka_config": None, "overrides": (), "topic_names": ()}
-    return Session(**{**options, "timeout": 1.0, "as_json": False, **given})
+from clients import AnswerTimeout, Client, InMemoryTransport, Topics, Unreachable
+from clients.address import EngineFolder, transport_to
+from clients.cli import main
+from clients.kafka import KafkaTransport
 
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
+    """Where we are; there is nothing in it."""
     monkeypatch.delenv("SDE_DATA_DIR", raising=False)
+    monkeypatch.delenv("SDE_BOOTSTRAP_SERVERS", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def write_address(folder, **written) -> None:
-    folder.mkdir(exist_ok=True)
-    (folder / "address.json").write_text(json.dumps(written))
-
-
-def test_what_the_user_says_comes_first(folder) -> None:
-    write_address(folder / "sde-data", bootstrap_servers="there:1")
-    settings, topics = session(bootstrap_servers="here:9092").kafka()
-    assert settings == {"bootstrap.servers": "here:9092"}
-    assert topics == Topics()
-
-
-def test_a_running_engine_is_found_with_its_topics(folder) -> None:
+def test_a_client_without_arguments_finds_the_engine_of_this_folder(folder):
     names = {"data": ["d1", "d2"], "requests": "r", "output": "o", "dead_letters": "l"}
-    write_address(folder / "sde-data", bootstrap_servers="there:1", topics=names)
-    settings, topics = session().kafka()
-    assert settings == {"bootstrap.servers": "there:1"}
-    assert topics == Topics(data="d1", requests="r", output="o", dead_letters="l")
+    with engine(folder / "sde-data", topics=names):
+        transport = transport_to(None)
+    assert isinstance(transport, KafkaTransport)
+    assert transport._settings == {"bootstrap.servers": SERVERS}
+    assert transport.topics == Topics(data="d1", requests="r", output="o", dead_letters="l")
 
 
-def test_the_data_folder_can_be_elsewhere(folder, monkeypatch) -> None:
+def test_the_data_folder_can_be_elsewhere(folder, monkeypatch):
     monkeypatch.setenv("SDE_DATA_DIR", str(folder / "elsewhere"))
-    write_address(folder / "elsewhere", bootstrap_servers="there:1")
-    assert session().kafka()[0] == {"bootstrap.servers": "there:1"}
+    with engine(folder / "elsewhere"):
+        assert EngineFolder().running().bootstrap_servers == SERVERS
 
 
-def test_no_engine_says_what_to_do() -> None:
-    with pytest.raises(click.UsageError, match=r"sde serve.*SDE_DATA_DIR.*--bootstrap-servers"):
-        session().kafka()
+def test_what_the_user_says_comes_before_the_environment_and_that_before_the_folder(
+    folder, monkeypatch
+):
+    with engine(folder / "sde-data"):
+        monkeypatch.setenv("SDE_BOOTSTRAP_SERVERS", "there:1")
+        assert transport_to("here:1")._settings == {"bootstrap.servers": "here:1"}
+        assert transport_to(None)._settings == {"bootstrap.servers": "there:1"}
+    own = InMemoryTransport()
+    assert transport_to(own) is own
+
+
+def test_no_engine_says_what_to_do():
+    expected = r"sde serve.*SDE_DATA_DIR.*Client\('HOST:PORT'\).*--bootstrap-servers"
+    with pytest.raises(Unreachable, match=expected):
+        Client()
+    result = CliRunner().invoke(main, ["list"])
+    assert result.exit_code == 1
+    assert "sde serve" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"bootstrap_servers": "x", "topics": 1}'])
-def test_a_damaged_address_file_is_named(folder, text) -> None:
-    write_address(folder / "sde-data")
+def test_a_damaged_address_file_is_named(folder, text):
+    (folder / "sde-data").mkdir()
     (folder / "sde-data" / "address.json").write_text(text)
-    with pytest.raises(click.UsageError, match=r"address\.json"):
-        session().kafka()
+    with pytest.raises(Unreachable, match=r"address\.json"):
+        Client()
 
 
-def test_security_settings_come_from_a_file_and_single_words(folder) -> None:
-    properties = folder / "client.properties"
-    properties.write_text("# comment\nsecurity.protocol = SASL_SSL\n\nsasl.password=a=b\n")
-    given = session(
-        bootstrap_servers="here:1", kafka_config=properties, overrides=("sasl.username=me",)
-    )
-    assert given.kafka()[0] == {
-        "bootstrap.servers": "here:1",
-        "security.protocol": "SASL_SSL",
-        "sasl.password": "a=b",
-        "sasl.username": "me",
-    }
-    as_json = folder / "client.json"
-    as_json.write_text(
-        '{"bootstrap.servers": "there:1", "enable.ssl.certificate.verification": true}'
-    )
-    assert session(kafka_config=as_json).kafka()[0] == json.loads(as_json.read_text())
+@pytest.mark.parametrize("command", [["list"], ["describe", "u"], ["topics"], ["tail"]])
+def test_an_engine_that_was_killed_is_gone_at_once_for_every_command(folder, command):
+    with engine(folder / "sde-data", pid=4711):
+        pass
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 1
+    assert "the engine (pid 4711) of sde-data is gone" in result.stderr
+    with pytest.raises(Unreachable, match=r"\(pid 4711\) of sde-data is gone"):
+        Client()
+
+
+def test_an_engine_that_starts_is_not_unknown(folder):
+    with engine(folder / "sde-data", pid=4711):
+        (folder / "sde-data" / "address.json").unlink()
+        with pytest.raises(Unreachable, match=r"\(pid 4711\) of sde-data is starting"):
+            Client()
+
+
+def test_an_address_without_a_lock_is_believed(folder):
+    """As of an engine whose folder is on another machine."""
+    with engine(folder / "sde-data"):
+        (folder / "sde-data" / "lock").unlink()
+    assert EngineFolder().running().bootstrap_servers == SERVERS
+
+
+class Silent(KafkaTransport):
+    """Kafka takes every request, and nobody answers."""
+
+    _requests = ()
+
+    def listen(self, on_reply):
+        pass
+
+    def send_request(self, request, on_failure):
+        pass
+
+    def close(self):
+        pass
+
+
+def silence(transport):
+    with Client(transport, timeout=0.01) as sde, pytest.raises(AnswerTimeout) as caught:
+        sde.delete("u")
+    return str(caught.value)
+
+
+def test_without_an_answer_from_anywhere_both_reasons_are_named():
+    text = silence(Silent(SERVERS, topics=Topics(requests="r")))
+    assert "within 0.01 s: either no engine reads topic 'r' of Kafka at 127.0.0.1:1" in text
+    assert "or it is busy" in text
+
+
+def test_a_request_that_kafka_did_not_take_is_told():
+    class Stuck(Silent):
+        _requests = ("a request",)
+
+    assert "Kafka at 127.0.0.1:1 has not taken it yet" in silence(Stuck(SERVERS))
 
 
 @pytest.mark.parametrize(
-    "given", [{"overrides": ("x",)}, {"topic_names": ("x=y",)}, {"topic_names": ("data",)}]
+    ("status", "expected"),
+    [
+        ({"lag": 12_000}, "the engine (pid 7) runs, 12,000 messages behind; it may be busy"),
+        ({"state": "recovering"}, "the engine (pid 7) is recovering"),
+        (
+            {"kafka_away_since": 1, "kafka_problem": "refused"},
+            "the engine (pid 7) waits for its Kafka, which does not answer: refused",
+        ),
+    ],
 )
-def test_a_setting_of_the_wrong_form_is_refused(given) -> None:
-    with pytest.raises(click.UsageError, match="expected"):
-        session(bootstrap_servers="here:1", **given).kafka()
+def test_what_the_engine_of_the_folder_wrote_down_is_told(folder, status, expected):
+    data = folder / "sde-data"
+    with engine(data, pid=7):
+        write_status(data, **status)
+        transport = Silent(SERVERS, why_silent=lambda: EngineFolder().why_silent(SERVERS))
+        assert expected in silence(transport)
+        assert EngineFolder().why_silent("another:1") == ""
 
 
-def test_topics_can_have_other_names() -> None:
-    given = session(bootstrap_servers="here:1", topic_names=("data=d", "dead-letters=l"))
-    assert given.kafka()[1] == Topics(data="d", dead_letters="l")
+def test_an_engine_that_ends_while_one_waits_is_told(folder):
+    found = EngineFolder()
+    with engine(folder / "sde-data", pid=7):
+        found.running()
+    (folder / "sde-data" / "address.json").unlink()
+    assert "the engine (pid 7) of sde-data is gone" in found.why_silent(SERVERS)

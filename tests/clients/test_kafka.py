@@ -31,6 +31,7 @@ from clients import (
     Unreachable,
 )
 from clients.cli import main
+from clients.dead_letters import recent_faults
 from clients.tuples import decode
 
 pytestmark = pytest.mark.integration
@@ -371,6 +372,21 @@ def test_tail_shows_answers_and_dead_letters(run, broker, topics) -> None:
     assert json.loads(raw)["request"] == "r"
     dead = run("tail", "--dead-letters", "--from-beginning", "--count", "1").stdout
     assert dead == "t[0]@9 line 2  bad_json: m  '{}'\n"
+
+
+def test_the_faults_of_late_are_counted_by_their_codes(broker, topics):
+    settings = {"bootstrap.servers": broker.bootstrap_servers}
+    assert recent_faults(settings, topics.dead_letters, 60) == {}
+    producer = Producer({**settings, "transactional.id": topics.dead_letters})
+    producer.init_transactions()
+    hour_ago = round((time.time() - 3600) * 1000)
+    for codes, at in ((["untrusted"] * 5, hour_ago), (["late", "bad_json", "late"], 0)):
+        producer.begin_transaction()
+        for code in codes:
+            letter = orjson.dumps({"code": code, "excerpt": ""})
+            producer.produce(topics.dead_letters, letter, timestamp=at)
+        producer.commit_transaction()
+    assert recent_faults(settings, topics.dead_letters, 60) == {"late": 2, "bad_json": 1}
 
 
 def test_commands_without_a_broker_end_with_1(monkeypatch) -> None:

@@ -5,8 +5,10 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import engine_folder
 import pytest
 from click.testing import CliRunner
 
@@ -14,9 +16,9 @@ from clients.cli import main, rescale
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    (tmp_path / "address.json").write_text(json.dumps({"pid": os.getpid()}))
-    return tmp_path
+def folder(tmp_path) -> Iterator[Path]:
+    with engine_folder.engine(tmp_path):
+        yield tmp_path
 
 
 def run(folder, *args):
@@ -52,7 +54,7 @@ def test_a_running_engine_is_asked_and_waited_for(folder) -> None:
     assert engine.found == {"partitions": 8}
     assert result.exit_code == 0
     assert result.stdout.startswith("8 partitions after ")
-    assert [path.name for path in folder.iterdir()] == ["address.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["address.json", "lock"]
 
 
 def test_json_tells_the_partitions(folder) -> None:
@@ -88,7 +90,13 @@ def test_ctrl_c_takes_the_note_back(folder, monkeypatch) -> None:
     assert not (folder / "rescale.json").exists()
 
 
-def test_without_a_running_engine_the_process_does_it_itself(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("was_killed", [False, True])
+def test_without_a_running_engine_the_process_does_it_itself(
+    tmp_path, monkeypatch, was_killed
+) -> None:
+    if was_killed:
+        with engine_folder.engine(tmp_path):
+            pass
     became = []
     monkeypatch.setattr(os, "execv", lambda path, args: became.append(args))
     run(tmp_path)

@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "SDE_TIMEOUT": "120",  # the machine may be busy
     "SDE_PLUGINS": "open",  # the key that signs a page's plug-in is made on that page
 }
-ADDRESS = "localhost:9092"  # as the pages have it
+ADDRESS = "localhost:9092"  # as a page has it, where no client of ours finds it
 PAGES = [p for p in pages() if {"python", "shell"} & {b.language for b in p.blocks}]
 
 
@@ -73,6 +73,7 @@ def cleaner(address):
 def runs(folder, address, cleaner, monkeypatch):
     """Runs the blocks of a page, which begins with an engine that has no synopses."""
     monkeypatch.setenv("SDE_TIMEOUT", ENVIRONMENT["SDE_TIMEOUT"])
+    monkeypatch.chdir(folder)
     for pending in [cleaner.submit("delete", uid=each.uid) for each in cleaner.list()]:
         pending.result()
 

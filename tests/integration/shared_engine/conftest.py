@@ -22,6 +22,7 @@ class Running:
 
     process: EngineProcess
     broker: EmbeddedBroker
+    said: list[str]  # on its terminal
 
     def client(self, data="sde-data", timeout=120):
         topics = Topics(data=data)
@@ -54,6 +55,8 @@ def engine(tmp_path_factory, broker):
         logging = "{LOGGING}"
         """
     )
-    with EngineProcess(folder / "sde-data", "--config", str(config), "--cores", "2") as process:
-        yield Running(process, broker)
+    said: list[str] = []
+    flags = ("--config", str(config), "--cores", "2")
+    with EngineProcess(folder / "sde-data", *flags, say=said.append) as process:
+        yield Running(process, broker, said)
     assert not (folder / "sde-data" / "arena").exists()

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from integration.waiting import wait_for_tuples
 
-from bench.processes import runs, task_workers
+from bench.processes import task_workers
+from clients.address import EngineFolder
+from clients.processes import runs
 from synopses import KINDS, Items
 
 pytestmark = pytest.mark.integration
@@ -89,18 +91,26 @@ def test_a_killed_python_worker_costs_nothing_and_counts_nothing_twice(engine):
     assert runs(engine.process.pid)
 
 
-def test_a_broker_that_is_killed_and_comes_back_is_waited_for(engine):
-    with engine.client() as sde:
+def test_a_broker_that_is_away_for_long_is_waited_for_and_told_once(engine):
+    """So long that the query gives up; it goes on where it was when the broker is back."""
+    before = len(engine.said)
+    with engine.client(timeout=240) as sde:
         data = Counted(sde, "broker")
         data.send(20_000)
-        asked = sde.submit_estimate(data.uid("hyperloglog", "dataset"))
         engine.broker.kill()
-        time.sleep(1)
+        folder = EngineFolder(engine.process.folder)
+        deadline = time.monotonic() + 240
+        while folder.status().state != "waiting":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert "waits for its Kafka" in folder.why_silent(engine.process.bootstrap_servers)
         engine.broker.start()
         data.send(20_000)
-        assert asked.result().value > 0
         data.check()
     assert runs(engine.process.pid)
+    away, back = engine.said[before:]
+    assert "does not answer" in away
+    assert "answers again" in back
 
 
 def delete_all(shard):

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bench.processes import family, runs
+from clients.processes import family, runs
 
 pytestmark = pytest.mark.integration
 

@@ -181,7 +181,7 @@ def test_after_a_restart_in_the_middle_the_message_is_still_found(query):
 @pytest.mark.parametrize(
     "failure",
     [
-        "x\nservice.kafka.errors.BrokerSilent: the broker is away",
+        "x\nservice.kafka.errors.OffsetsLost: retention took them away",
         "x\nsde.storage.arena.ArenaError: the disk is full",
         "x\nsde.shard.keeper.StateFormatError: made with shards=3",
     ],

@@ -1,0 +1,61 @@
+"""How often each fault occurred of late: the end of the dead-letter topic, counted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import orjson
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from clients.errors import Unreachable
+from clients.kafka_config import KafkaSettings, consumer_config
+
+_MOST = 1000  # messages of a partition that are looked at
+_SECONDS = 3.0  # for an answer of Kafka, and for all messages together
+_AT_ONCE, _SECONDS_A_POLL = 500, 0.1
+
+
+def recent_faults(settings: KafkaSettings, topic: str, seconds: float) -> Counter[str]:
+    """By code, in the last so many seconds; at most the last thousand of each partition."""
+    try:
+        consumer = Consumer(consumer_config(settings))
+    except KafkaException as error:
+        raise Unreachable(f"Kafka's settings: {error.args[0].str()}") from error
+    try:
+        return _count(consumer, topic, round((time.time() - seconds) * 1000))
+    except KafkaException as error:
+        raise Unreachable(f"topic {topic!r}: {error.args[0].str()}") from error
+    finally:
+        consumer.close()
+
+
+def _count(consumer: Consumer, topic: str, since_ms: int) -> Counter[str]:
+    found: Counter[str] = Counter()
+    numbers = consumer.list_topics(topic, _SECONDS).topics[topic].partitions
+    wanted = [TopicPartition(topic, number, since_ms) for number in numbers]
+    starts = [at for at in consumer.offsets_for_times(wanted, _SECONDS) if at.offset >= 0]
+    ends = {}
+    for at in starts:
+        ends[at.partition] = consumer.get_watermark_offsets(at, _SECONDS)[1]
+        at.offset = max(at.offset, ends[at.partition] - _MOST)
+    if not starts:
+        return found
+    consumer.assign(starts)
+    deadline = time.monotonic() + _SECONDS
+    while ends and time.monotonic() < deadline:
+        for message in consumer.consume(_AT_ONCE, _SECONDS_A_POLL):
+            if message.error() is None:
+                found[_code(message.value() or b"")] += 1
+        for at in consumer.position(starts):  # also behind marks of transactions
+            if at.offset >= ends.get(at.partition, 0):
+                ends.pop(at.partition, None)
+    return found
+
+
+def _code(payload: bytes) -> str:
+    try:
+        letter = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return "unknown"
+    return str(letter.get("code", "unknown")) if isinstance(letter, dict) else "unknown"
