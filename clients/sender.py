@@ -20,7 +20,7 @@ class Sender:
     """The part of `Client` that sends tuples."""
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        self._transport: Transport = transport
 
     def send(self, dataset: str, stream: str, values: Mapping[str, Any], time: Time = None) -> None:
         """Send one tuple, without waiting. Call `flush` before a question that must see it.

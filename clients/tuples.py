@@ -18,7 +18,7 @@ Row = Mapping[str, Any] | tuple[Any, ...]
 LINES_A_MESSAGE = 1000
 BYTES_A_MESSAGE = 1 << 20
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATETIME
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def encode_tuple(dataset: str, stream: str, values: Mapping[str, Any], time: Time = None) -> bytes:
@@ -56,7 +56,7 @@ def _as_json(value: Any) -> int:
 def milliseconds(time: int | datetime) -> int:
     """Milliseconds since 1970, UTC."""
     if isinstance(time, datetime) and time.tzinfo is not None:
-        return (time - _EPOCH) // timedelta(milliseconds=1)
+        return (time - EPOCH) // timedelta(milliseconds=1)
     if isinstance(time, datetime) or not hasattr(time, "__index__"):
         raise BadInput(f"time={time!r}: expected milliseconds or a datetime with a time zone")
     return int(time)

@@ -52,6 +52,7 @@ class Synopsis(abc.ABC):
     reads: ClassVar[frozenset[str]] = frozenset({"keys"})
     guarantee: ClassVar[str] = ""
     value_fields: ClassVar[int | str] = 1  # values of an item, or the parameter that tells
+    value_names: ClassVar[tuple[str, ...]] = ()  # what several values are, in their order
     across_arrays: ClassVar[tuple[str, ...]] = ()  # what questions across streams read; () is all
     parameters: ClassVar[dict[str, Parameter]] = {}
     questions: ClassVar[dict[str, Question]] = {}

@@ -19,6 +19,7 @@ from sde.requests.describing import describe, figures
 from sde.requests.questions import ask, export
 from sde.shard.shard import Shard
 from sde.wire import Ask, Describe, Export, ListAll, Plugins, Sites, Snapshots
+from synopses.declaration import declaration
 
 Read = Ask | Export | ListAll | Describe | Snapshots | Plugins | Sites
 READS = (Ask, Export, ListAll, Describe, Snapshots, Plugins, Sites)
@@ -67,7 +68,11 @@ def _plugins(shard: Shard) -> list[PluginInfo]:
     registry = shard.registry
     return [
         msgspec.convert(
-            {**registry.shelf.told(version), "synopses": len(registry.users_of(version.kind))},
+            {
+                **registry.shelf.told(version),
+                "synopses": len(registry.users_of(version.kind)),
+                "declared": declaration(registry.shelf[version.kind]),
+            },
             PluginInfo,
         )
         for version in registry.shelf.versions.values()
