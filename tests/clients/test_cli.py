@@ -233,6 +233,27 @@ def test_a_bad_query_points_to_the_questions() -> None:
     assert "sde kinds" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["stream,trader\nEURUSD,ann\n", '{"stream": "EURUSD", "trader": "ann"}\n'],
+    ids=["csv", "ndjson"],
+)
+def test_send_reads_standard_input(text) -> None:
+    transport = InMemoryTransport()
+    words = ["send", "-", "--dataset", "Forex", "--json"]
+    result = CliRunner().invoke(main, words, obj=transport, input=text)
+    assert json.loads(result.stdout)["tuples"] == 1
+    sent = {"dataset": "Forex", "stream": "EURUSD", "values": {"trader": "ann"}}
+    assert transport.tuples == [sent]
+
+
+def test_a_bad_line_ends_send_with_its_number() -> None:
+    words, lines = ["send", "-", "--dataset", "d"], '{"stream": "s"}\n{"stream": []}\n'
+    result = CliRunner().invoke(main, words, obj=InMemoryTransport(), input=lines)
+    assert result.exit_code == 1
+    assert "standard input, line 2: stream=[]: expected" in result.stderr
+
+
 def test_silence_ends_with_3() -> None:
     result, _ = run("list", "--timeout", "0.01", handler=lambda request: None)
     assert result.exit_code == 3
