@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import orjson
 
+from clients.wording import size
 from sde.wire import catalogue
-from sde.wire.catalogue import KindInfo, ParameterInfo, QuestionInfo
+from sde.wire.catalogue import KindInfo, ParameterInfo, QuestionInfo, SizesInfo
 
 _WIDTH = 88
 _TAKEN = {"query", "stream", "end", "span", "sites", "deadline"}  # keywords of `estimate`
@@ -132,6 +133,10 @@ def _lines(kind: Kind) -> Iterator[str]:
     yield "Parameters" if kind.parameters else "Parameters: none"
     for parameter in kind.parameters:
         yield from _wrapped(f"{_with_default(parameter)}: {parameter.doc}; {_expected(parameter)}")
+    if kind.sizes is not None:
+        yield ""
+        yield from _wrapped(f"Error {kind.sizes.meaning}", 0)
+        yield from _size_lines(kind.sizes)
     yield ""
     yield "Questions; the first is asked if none is named"
     for question in kind.questions:
@@ -141,6 +146,16 @@ def _lines(kind: Kind) -> Iterator[str]:
     yield from (f"  {line}" for line in python_example(kind))
     yield "In the shell"
     yield from (f"  {line}" for line in shell_example(kind))
+
+
+def _size_lines(sizes: SizesInfo) -> Iterator[str]:
+    rows = [
+        (f"{choice.error:g}", f"{sizes.parameter}={plainly(choice.value)}", size(choice.memory))
+        for choice in sizes.choices
+    ]
+    default = (f"{sizes.default_error:g}", "default", size(sizes.default_memory))
+    for error, value, memory in [default, *rows]:
+        yield f"  {error:<8} {value:<24} {memory}"
 
 
 def _wrapped(line: str, indent: int = 2) -> list[str]:

@@ -7,20 +7,25 @@ import msgspec
 
 from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected
-from clients.kinds import library_kinds
+from clients.kinds import Kind, library_kinds, plainly
 from clients.suggestions import nearest
+from clients.wording import size
 
 
 @click.command()
 @click.argument("kind", required=False)
 @click.option("--plugins", is_flag=True, help="Ask the engine for the kinds of its plug-ins, too.")
+@click.option("--error", type=float, help="Suggest the parameter that gives at most this error.")
 @connected
-def kinds(session: Session, kind: str | None, plugins: bool) -> None:
+def kinds(session: Session, kind: str | None, plugins: bool, error: float | None) -> None:
     """List the kinds, or explain one: fields, parameters, questions, an example.
 
     \b
     sde kinds count_min
+    sde kinds quantiles --error 0.001
     """
+    if error is not None and kind is None:
+        raise click.UsageError("--error: expected with the name of a kind")
     known = library_kinds()
     if plugins:
         with session.client() as client:
@@ -30,7 +35,9 @@ def kinds(session: Session, kind: str | None, plugins: bool) -> None:
         raise click.UsageError(
             f"{kind!r}: expected a kind. {nearest(kind, known)}'sde kinds' lists all{more}."
         )
-    if session.as_json:
+    if kind is not None and error is not None:
+        _suggest(known[kind], error, session.as_json)
+    elif session.as_json:
         print_json(msgspec.to_builtins(list(known.values()) if kind is None else known[kind]))
     elif kind is None:
         columns = ["kind", "what it answers", "fields", "questions"]
@@ -38,3 +45,22 @@ def kinds(session: Session, kind: str | None, plugins: bool) -> None:
         print_table(columns, rows, whole=["kind"])
     else:
         click.echo(known[kind])
+
+
+def _suggest(kind: Kind, error: float, as_json: bool) -> None:
+    """The smallest choice that is good enough."""
+    if kind.sizes is None:
+        raise click.UsageError(f"--error: {kind.kind} has no parameter that decides its error")
+    choice = kind.sizes.for_error(error)
+    if choice is None:
+        least = kind.sizes.choices[-1].error
+        raise click.UsageError(f"--error {error:g}: expected at least {least:g} for {kind.kind}")
+    if as_json:
+        print_json(msgspec.to_builtins(choice) | {"parameter": kind.sizes.parameter})
+        return
+    click.echo(f"{kind.sizes.parameter}={plainly(choice.value)}")
+    click.echo(
+        f"Error {kind.sizes.meaning}: at most {choice.error:g}, with {size(choice.memory)};"
+        f" by default {kind.sizes.default_error:g}, with {size(kind.sizes.default_memory)}.",
+        err=True,
+    )

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from docs.generate.sizes import declared_sizes
 from synopses import KINDS, Synopsis
 from synopses.declaration import declaration
 
@@ -27,7 +28,7 @@ def _with_examples(cls: type[Synopsis]) -> dict[str, Any]:
         del example["type"]
         if example:
             question["example"] = example
-    return declared
+    return declared | declared_sizes(cls.kind)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,28 @@ class QuestionInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     example: dict[str, Any] = {}
 
 
+class SizeInfo(Struct, frozen=True, kw_only=True):
+    """A value of the parameter that decides a kind's error, and the bytes that it takes."""
+
+    error: float
+    value: int | float
+    memory: int
+
+
+class SizesInfo(Struct, frozen=True, kw_only=True):
+    """Which error a kind has: by default, and with other values of one parameter."""
+
+    meaning: str
+    parameter: str
+    default_error: float
+    default_memory: int
+    choices: tuple[SizeInfo, ...]  # the largest error first
+
+    def for_error(self, error: float) -> SizeInfo | None:
+        """The smallest choice with at most this error; None if there is none."""
+        return next((choice for choice in self.choices if choice.error <= error), None)
+
+
 class KindInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a kind declares about itself."""
 
@@ -53,6 +75,7 @@ class KindInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     value_names: tuple[str, ...] = ()
     parameters: tuple[ParameterInfo, ...]
     questions: tuple[QuestionInfo, ...]
+    sizes: SizesInfo | None = None
 
     @property
     def parameter_names(self) -> list[str]:

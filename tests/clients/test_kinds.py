@@ -1,5 +1,6 @@
 """Kinds as users read of them, with examples that run."""
 
+import json
 import shlex
 
 import pytest
@@ -116,3 +117,36 @@ def test_the_client_lists_the_kinds_with_those_of_plugins(tmp_path) -> None:
 def test_kinds_of_an_engine_that_tells_nothing_of_plugins_are_those_of_the_library() -> None:
     older = InMemoryTransport(lambda request: {"value": [{"name": "x", "state": "active"}]})
     assert [each.kind for each in Client(older).kinds()] == list(KINDS)
+
+
+# -- which parameter for which error --------------------------------------------------------------
+
+
+def test_the_command_line_suggests_the_parameter_for_an_error() -> None:
+    assert run("sde kinds quantiles --error 0.001", None) == "k=2863\n"
+    assert run("sde kinds count_min --error 0.0123", None) == "epsilon=0.01\n"
+    chosen = json.loads(run("sde kinds hyperloglog --error 0.02 --json", None))
+    assert chosen == {"parameter": "lg_k", "value": 15, "error": 0.02, "memory": 32768}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("moments --error 0.1", "moments has no parameter that decides its error"),
+        ("hyperloglog --error 1e-9", "expected at least 0.005 for hyperloglog"),
+        ("--error 0.1", "expected with the name of a kind"),
+    ],
+)
+def test_an_error_that_no_parameter_gives_is_refused(words, says) -> None:
+    result = CliRunner().invoke(main, ["kinds", *words.split()])
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_a_suggested_parameter_is_one_that_the_engine_takes() -> None:
+    sde = Client(LocalTransport(), timeout=0.0)
+    for kind in KINDS.values():
+        if kind.sizes is not None:
+            key, values = example_fields(kind)
+            chosen = {kind.sizes.parameter: kind.sizes.choices[0].value}
+            sde.create(kind.kind, dataset="d", key=key or None, value=values, **chosen)
