@@ -26,12 +26,15 @@ def read_pieces(
     source: str | Path | BinaryIO, *, dataset: str, stream: str, time: str | None, lanes: int
 ) -> Iterator[Piece]:
     """The messages for a file's tuples. BadInput names the line that is none."""
-    if isinstance(source, str | Path):
-        reader = _FileReader(str(source), dataset, stream, time, lanes)
-        yield from reader.of_path(Path(source))
-    else:
-        reader = _FileReader("standard input", dataset, stream, time, lanes)
-        yield from reader.of_stream(source)
+    what = str(source) if isinstance(source, str | Path) else "standard input"
+    reader = _FileReader(what, dataset, stream, time, lanes)
+    try:
+        if isinstance(source, str | Path):
+            yield from reader.of_path(Path(source))
+        else:
+            yield from reader.of_stream(source)
+    except OSError as error:
+        raise BadInput(f"{what}: {error}") from error
 
 
 class _FileReader:
@@ -66,7 +69,10 @@ class _FileReader:
     def of_stream(self, file: BinaryIO) -> Iterator[Piece]:
         """Lines of JSON, sent as they come, or CSV: the first line tells."""
         first = file.readline()
-        if first.lstrip().startswith(b"{"):
+        pieces: Iterator[Iterable[Parcel]]
+        if not first:
+            pieces = iter(())
+        elif first.lstrip().startswith(b"{"):
             read = getattr(file, "read1", file.read)  # what there is, without waiting for more
             pieces = self._lines(read_lines(read, first))
         else:
@@ -140,7 +146,11 @@ class _FileReader:
             raise BadInput(f"{self._what}, line 1: expected text in UTF-8: {error}") from None
         if not text:
             raise BadInput(f"{self._what}: empty, expected a first line with names of columns")
-        return next(csv_lines.reader([text], delimiter=delimiter))
+        names = next(csv_lines.reader([text], delimiter=delimiter))
+        for name in names:
+            if names.count(name) > 1:
+                raise BadInput(f"{self._what}, line 1: expected one column {name!r}, not several")
+        return names
 
 
 def _first_line(file: Any) -> bytes:

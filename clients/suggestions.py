@@ -22,8 +22,8 @@ from sde.wire.plugins import NAME_FORM
 _CERTAIN = 0.75  # so alike are a name and its misspelling, letter by letter
 _KIND_FORM = re.compile(rf"{NAME_FORM.pattern}(@\d+)?")
 _OF_CREATE = {field.encode_name for field in structs.fields(wire.Create)} - {"id", "params"}
-_OF_ESTIMATE = {"query", "stream", "end", "span", "sites", "deadline"}
-_OF_WATCH = _OF_ESTIMATE | {"every", "on", "threshold", "when", "each", "drift", "timeout"}
+OF_ESTIMATE = {"query", "stream", "end", "span", "sites", "deadline"}
+_OF_WATCH = OF_ESTIMATE | {"every", "on", "threshold", "when", "each", "drift", "timeout"}
 
 
 def nearest(word: str, names: Collection[str], likeness: float = 0.6) -> str:
@@ -71,7 +71,7 @@ def check_question(
     asked = known.question(question)
     if asked is not None:
         declared = [each.name for each in asked.arguments]
-        keywords, method = (_OF_WATCH, "watch") if of_watch else (_OF_ESTIMATE, "estimate")
+        keywords, method = (_OF_WATCH, "watch") if of_watch else (OF_ESTIMATE, "estimate")
         expected = f"an argument of {asked.name} or a keyword of {method}"
         _check_names(arguments, declared, keywords, expected)
     elif question is not None and (hint := nearest(question, known.question_names, _CERTAIN)):

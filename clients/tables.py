@@ -99,7 +99,7 @@ def _frames_of(rows: Any, lane: int) -> Iterator[Parcel]:
         yield from _frames_of(rows.slice(0, half), lane)
         yield from _frames_of(rows.slice(half), lane)
     else:
-        raise BadInput(f"a row has {len(frame)} bytes, expected at most {MOST_BYTES_A_FRAME}")
+        raise BadInput(f"a row has {len(frame):,} bytes, expected at most {MOST_BYTES_A_FRAME:,}")
 
 
 def _coded(rows: Any) -> Any:

@@ -83,7 +83,7 @@ class Synopsis(abc.ABC):
         if self.memory > LARGEST:
             parameters = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
             raise ParameterError(
-                "memory", self.memory, f"at most {LARGEST} bytes; {parameters} ask for more"
+                "memory", self.memory, f"at most {LARGEST:,} bytes; {parameters} ask for more"
             )
 
     def _prepare(self) -> None:

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from clients import Client, InMemoryTransport, Kind, Refused
 from clients.cli import main
-from clients.kinds import example_fields, fields_text, library_kinds, python_example, shell_example
+from clients.kind_examples import example_fields, python_example, shell_example
+from clients.kinds import fields_text, library_kinds
 from sde.testing import LocalTransport
 from tests.plugin_sources import TOTAL
 

@@ -268,6 +268,9 @@ def test_a_parquet_file_becomes_tuples(sde, transport, tmp_path) -> None:
         ("t.csv", b"stream,x\ns,\xff\xfe\n", "UTF8"),
         ("t.parquet", b"no parquet", r"t\.parquet"),
         ("t.xlsx", b"", "expected a name ending in"),
+        ("t.csv", b"stream,x,x\ns,1,2\n", "line 1: expected one column 'x'"),
+        ("t.csv.gz", b"no gzip", r"t\.csv\.gz"),
+        ("t.ndjson.gz", b"no gzip", r"t\.ndjson\.gz"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(sde, tmp_path, name, content, says) -> None:
@@ -399,6 +402,7 @@ def test_standard_input_is_json_lines_or_csv(sde, transport) -> None:
     values = {"price": 1.5, "code": "007"}
     expected = {"dataset": "d", "stream": "1.50", "time": NOON_MS, "values": values}
     assert transport.tuples[-1] == expected
+    assert sde.send_file("d", io.BytesIO()) == 0
 
 
 def test_lines_are_sent_as_they_come(sde, transport) -> None:
