@@ -18,6 +18,7 @@ from clients.errors import (
     BadState,
     BrokenLaw,
     ClientError,
+    ClosedClient,
     DeliveryFailed,
     EngineFailed,
     LimitExceeded,
@@ -41,9 +42,11 @@ from clients.errors import (
 )
 from clients.handle import SynopsisHandle
 from clients.kafka import KafkaTransport
+from clients.kinds import Kind
 from clients.memory import InMemoryTransport
 from clients.pending import Pending
 from clients.plugins import PluginInfo
+from clients.records import Record, Records
 from clients.times import Interval
 from clients.transport import Topics, Transport
 from clients.watch import Watch
@@ -59,12 +62,14 @@ __all__ = [
     "BrokenLaw",
     "Client",
     "ClientError",
+    "ClosedClient",
     "DeliveryFailed",
     "Description",
     "EngineFailed",
     "InMemoryTransport",
     "Interval",
     "KafkaTransport",
+    "Kind",
     "LimitExceeded",
     "MissingExtra",
     "NotMergeable",
@@ -72,6 +77,8 @@ __all__ = [
     "PluginInUse",
     "PluginInfo",
     "Quarantined",
+    "Record",
+    "Records",
     "Refused",
     "SiteInfo",
     "SnapshotInfo",

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from clients.errors import Unreachable
+from clients.errors import BadInput, Unreachable
 from clients.kafka import KafkaTransport
+from clients.kafka_config import KafkaSettings
 from clients.transport import Topics, Transport
 from sde.wire.status import STATUS_FILE, EngineStatus, decode_status
 
@@ -117,15 +118,23 @@ class EngineFolder:
         return f" (pid {pid})" if pid else ""
 
 
-def transport_to(engine: str | Transport | None) -> Transport:
-    """To the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or the engine found here."""
+def transport_to(
+    engine: str | Transport | None, settings: KafkaSettings | None = None
+) -> Transport:
+    """To the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or the engine found here.
+
+    `settings` are those of librdkafka.
+    """
     if engine is not None and not isinstance(engine, str):
+        if settings is not None:
+            raise BadInput("settings: expected with an address; a transport has its own")
         return engine
     folder = EngineFolder()
     servers, topics = engine or os.environ.get("SDE_BOOTSTRAP_SERVERS", ""), Topics()
     if not servers:
         servers, topics = folder.running()
-    return KafkaTransport(servers, topics=topics, why_silent=partial(folder.why_silent, servers))
+    why_silent = partial(folder.why_silent, servers)
+    return KafkaTransport(servers, topics=topics, settings=settings, why_silent=why_silent)
 
 
 def _topics(written: Mapping[str, Any]) -> Topics:

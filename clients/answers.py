@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any
 
-from clients.times import Interval
+from clients.records import Record, Records, html_table, records_of
+from clients.times import Interval, datetime_of
 from clients.transport import Message
+from clients.wording import scope_text, shown, size, window_text
 
 
 def known_fields(cls: type[Any], reply: Message) -> Message:
@@ -15,7 +18,7 @@ def known_fields(cls: type[Any], reply: Message) -> Message:
     return {name: reply[name] for name in names & reply.keys()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer:
     """An estimate: the truth lies in `lower..upper` with probability `confidence`."""
 
@@ -34,17 +37,43 @@ class Answer:
     digest: str | None = None  # of the state: equal digests, equal states
     warnings: tuple[str, ...] = ()  # why tuples that came are not in it
     raw: Message = field(repr=False)  # the whole reply
+    columns: tuple[str, ...] = field(default=(), repr=False)  # of rows, where the value is rows
 
     @classmethod
-    def of(cls, reply: Message) -> Answer:
+    def of(cls, reply: Message, columns: tuple[str, ...] = ()) -> Answer:
         converted = {
             "window": _interval(reply.get("window")),
             "warnings": tuple(reply.get("warnings", ())),
+            "columns": columns,
         }
         return cls(**{**known_fields(cls, reply), **converted}, raw=reply)
 
+    @property
+    def records(self) -> Records[Record]:
+        """The value as rows with names, their bounds beside them: `records[0].key`."""
+        return records_of(self.value, self.lower, self.upper, self.columns)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def to_pandas(self) -> Any:
+        """The records as a pandas DataFrame; times are datetimes."""
+        return self.records.to_pandas()
+
+    def __repr__(self) -> str:
+        said = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
+        words = [f"{name}={value!r}" for name, value in said.items() if value not in (None, {}, ())]
+        return f"Answer({', '.join(words)})"
+
+    def _repr_html_(self) -> str:
+        columns = self.records.columns
+        rows = [[row.get(name) for name in columns] for row in self.records]
+        about = {"confidence": self.confidence, "tuples": self.tuples, "stream": self.stream}
+        notes = [f"{name} {shown(value)}" for name, value in about.items() if value is not None]
+        if self.window is not None:
+            notes.append(f"{shown(self.window.start_time)} to {shown(self.window.end_time)}")
+        notes += [f"warning: {text}" for text in self.warnings]
+        return html_table(columns, rows, ", ".join(notes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Description:
     """A synopsis as the engine knows it: its definition and its figures."""
 
@@ -58,6 +87,8 @@ class Description:
     window: dict[str, Any] | None = None
     time: str | None = None
     idle: str | None = None
+    since: int | None = None  # when it was created: milliseconds since 1970
+    state: str | None = None  # "quarantined", of a plug-in that misbehaved
     tuples: int | None = None
     streams: int | None = None
     bytes: int | None = None
@@ -67,6 +98,19 @@ class Description:
     @classmethod
     def of(cls, reply: Message) -> Description:
         return cls(**known_fields(cls, reply), raw=reply)
+
+    @property
+    def since_time(self) -> datetime | None:
+        """`since` as a datetime in UTC."""
+        return datetime_of(self.since)
+
+    def __repr__(self) -> str:
+        words = [f"{self.kind} of {self.dataset}", f"scope {scope_text(self.scope)}"]
+        words += [f"window {window_text(self.window)}"] if self.window else []
+        words += [f"{shown(self.tuples)} tuples"] if self.tuples is not None else []
+        words += [size(self.bytes)] if self.bytes is not None else []
+        words += [self.state] if self.state else []
+        return f"<synopsis {self.uid}: {', '.join(words)}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +188,11 @@ class SnapshotInfo:
     @classmethod
     def of(cls, reply: Message) -> SnapshotInfo:
         return cls(**known_fields(cls, reply), raw=reply)
+
+    @property
+    def at_time(self) -> datetime | None:
+        """`at` as a datetime in UTC."""
+        return datetime_of(self.at)
 
 
 def _interval(window: Any) -> Interval | None:

@@ -12,19 +12,25 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Self, cast
 
 from clients.address import transport_to
 from clients.answers import Description, SiteInfo
+from clients.closed import ClosedTransport
 from clients.connection import Connection
 from clients.fields import site_names, text
 from clients.handle import Scope, Sites, SynopsisHandle, Uid
+from clients.kafka_config import KafkaSettings
+from clients.kinds import fields_of_kinds
 from clients.pending import Pending
 from clients.plugin_requests import PluginRequests
 from clients.question_requests import QuestionRequests
+from clients.records import Records
 from clients.sender import Sender
 from clients.state_requests import StateRequests
-from clients.times import Duration, duration, window_of
+from clients.suggestions import check_create
+from clients.times import Duration, Window, duration, window_of
 from clients.transport import Message, Transport
 from clients.waiting import waiting
 from sde import wire
@@ -37,13 +43,18 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
     commands find it: SDE_BOOTSTRAP_SERVERS in the environment, or the engine that was started in
     this folder (or whose data folder SDE_DATA_DIR names). A request waits `timeout` seconds for
     its answer, if not told otherwise as many as SDE_TIMEOUT in the environment says, or 10. The
-    `submit_…` methods do not wait: thousands of requests can be in flight.
+    `submit_…` methods do not wait: thousands of requests can be in flight. `settings` go to
+    librdkafka as they are: `settings={"security.protocol": "SSL"}`.
     """
 
     def __init__(
-        self, engine: str | Transport | None = None, *, timeout: float | None = None
+        self,
+        engine: str | Transport | None = None,
+        *,
+        timeout: float | None = None,
+        settings: KafkaSettings | None = None,
     ) -> None:
-        super().__init__(transport_to(engine))
+        super().__init__(transport_to(engine, settings))
         if timeout is None:
             timeout = float(os.environ.get("SDE_TIMEOUT", 10))
         self._connection = Connection(self._transport, timeout)
@@ -58,7 +69,7 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         key: str | None = None,
         value: str | Sequence[str] | None = None,
         scope: Scope = "dataset",
-        window: Mapping[str, Any] | float | None = None,
+        window: Window | float | None = None,
         time: str | None = None,
         ttl: Duration | None = None,
         idle: Duration | None = None,
@@ -74,9 +85,10 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         scope "stream", a stream without a tuple for as long as `idle` is forgotten. Durations are
         texts such as "5m", or timedeltas.
 
-        `window` is as on the wire: {"type": "sliding", "size": "5m", "slide": "10s"}. A number
-        is the parameter of that name, which a few kinds have. `time` is the field that tells when
-        a tuple happened, for kinds that read times; a window has a `time` of its own.
+        `window="5m"` summarises window after window of that length; others are as on the wire:
+        {"type": "sliding", "size": "5m", "slide": "10s"}. A number is the parameter of that name,
+        which a few kinds have. `time` is the field that tells when a tuple happened, for kinds
+        that read times; a window has a `time` of its own.
 
         `sites` are the names of the sites that shall have it, "*" all; each has to confirm it
         before the `deadline` ("5s").
@@ -84,8 +96,9 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         `create` waits until the synopsis is there; `submit_create` does not.
         """
         uid_text = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else text(uid)
-        if window is not None and not isinstance(window, Mapping):
+        if window is not None and not isinstance(window, Mapping | str | timedelta):
             params["window"], window = window, None
+        check_create(kind, params)
         request = wire.Create(
             uid=uid_text,
             dataset=dataset,
@@ -103,9 +116,11 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
             deadline=duration(deadline),
         )
         return self._connection.submit(
-            request, lambda reply: self.synopsis(reply.get("uid", uid_text))
+            request,
+            lambda reply: SynopsisHandle(reply.get("uid", uid_text), self, kind, dataset),
         )
 
+    submit_create.__doc__ = f"{submit_create.__doc__}\n{fields_of_kinds()}"  # `help` tells them
     create = waiting(submit_create)
 
     def delete(
@@ -123,7 +138,7 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
 
         return self._connection.submit(wire.Describe(uid=text(uid), digest=digest), read).result()
 
-    def list(self, dataset: str | None = None) -> tuple[Description, ...]:
+    def list(self, dataset: str | None = None) -> Records[Description]:
         """All synopses, or those of one data set, in the order of their uids."""
         return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description.of)
 
@@ -131,7 +146,7 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         """A handle of a synopsis that exists already; nothing is asked."""
         return SynopsisHandle(text(uid), self)
 
-    def sites(self, *, deadline: Duration | None = None) -> tuple[SiteInfo, ...]:
+    def sites(self, *, deadline: Duration | None = None) -> Records[SiteInfo]:
         """The sites the engine knows, itself among them, and whether they answer in time ("3s")."""
         return self._connection.fetch_list(wire.Sites(deadline=duration(deadline)), SiteInfo.of)
 
@@ -141,8 +156,9 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
 
     def close(self) -> None:
         """Deliver what was sent, then let go; requests in flight fail. Watches run on."""
+        transport, self._transport = self._transport, ClosedTransport()
         try:
-            self._transport.close()
+            transport.close()
         finally:
             self._connection.close()
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from clients.errors import ClientError, Refused, TransportError
+from clients.closed import ClosedTransport
+from clients.errors import ClientError, ClosedClient, Refused
 from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
+from clients.records import Records
 from clients.transport import Message, Transport
 from clients.tuples import plain
 from sde.wire import Ask, Code, ListAll, Request, Streams, Watches
@@ -23,7 +25,7 @@ class Connection:
     """Listens from the first request on. May be used by several threads."""
 
     def __init__(self, transport: Transport, timeout: float) -> None:
-        self._transport = transport
+        self._transport: Transport = transport
         self._timeout = timeout
         self._mailbox = Mailbox()
         self._listening = False
@@ -38,11 +40,11 @@ class Connection:
         """
         return self.submit_message(_message(request), read, at_least)
 
-    def fetch_list(self, request: Request, read: Callable[[Message], T]) -> tuple[T, ...]:
+    def fetch_list(self, request: Request, read: Callable[[Message], T]) -> Records[T]:
         """Send a request whose answer is a list, and wait; `read` makes a result of each item."""
-        return self.submit(request, lambda reply: tuple(map(read, reply["value"]))).result()
+        return self.submit(request, lambda reply: Records(map(read, reply["value"]))).result()
 
-    def fetch_pages(self, request: Paged, read: Callable[[Message], T]) -> tuple[T, ...]:
+    def fetch_pages(self, request: Paged, read: Callable[[Message], T]) -> Records[T]:
         """The same for a list that comes in pages: all of them, one request each."""
         found: list[T] = []
         limit = LARGEST_PAGE
@@ -57,7 +59,7 @@ class Connection:
                 continue
             found += map(read, reply["value"])
             if "next" not in reply:
-                return tuple(found)
+                return Records(found)
             request = structs.replace(request, after=reply["next"])
 
     def submit_message(
@@ -93,8 +95,10 @@ class Connection:
         return self._transport.trouble()
 
     def close(self) -> None:
-        """Requests in flight fail."""
-        self._mailbox.fail_all(TransportError("the client was closed"))
+        """Requests in flight fail, later ones at once."""
+        with self._lock:
+            self._transport, self._listening = ClosedTransport(), False
+        self._mailbox.fail_all(ClosedClient("the client was closed"))
 
     def _listen(self) -> None:
         with self._lock:

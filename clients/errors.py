@@ -4,6 +4,7 @@ ClientError
 ├── BadInput              what was to be sent cannot be: a value, a table or a file
 ├── MissingExtra          a package that only tables need is not installed
 ├── TransportError
+│   ├── ClosedClient      the client was closed
 │   ├── Unreachable       no broker, or not the topics of an engine
 │   ├── DeliveryFailed    the broker did not take a message
 │   └── AnswerTimeout     no answer in time; the request may still be carried out
@@ -54,6 +55,10 @@ class MissingExtra(ClientError, ImportError):
 
 
 class TransportError(ClientError):
+    pass
+
+
+class ClosedClient(TransportError):
     pass
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from clients.handle import Sites, SynopsisHandle, Uid
+from clients.suggestions import check_question
 from clients.times import Duration, Moment, duration, span_of
 
 
@@ -45,8 +46,12 @@ def question_fields(
     span: tuple[Moment, Moment] | None,
     sites: Sites | None,
     deadline: Duration | None,
+    of_watch: bool = False,
 ) -> QuestionFields:
     several = [synopses] if isinstance(synopses, str | int | SynopsisHandle) else synopses
+    for one in several:
+        if isinstance(one, SynopsisHandle):
+            check_question(one.kind, question, arguments, of_watch)
     uids = [text(uid) for uid in several]
     kind = {} if question is None else {"type": question}
     when = span_of(end, span)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from clients.answers import Answer, Description, SnapshotInfo, StreamInfo, WatchInfo
+from clients.records import Records
 from clients.times import Duration, Moment
 from clients.watch import Watch
 
@@ -20,7 +21,7 @@ ExportFormat = Literal["native", "datasketches"]
 Sites = str | Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SynopsisHandle:
     """A synopsis that lives in the engine, known by its uid.
 
@@ -28,7 +29,13 @@ class SynopsisHandle:
     """
 
     uid: str
-    _client: Client = field(repr=False, compare=False)
+    _client: Client = field(compare=False)
+    kind: str = field(default="", compare=False)  # "" if it was not created here
+    dataset: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        of = f", {self.kind} of {self.dataset}" if self.kind else ""
+        return f"<synopsis {self.uid}{of}>"
 
     def estimate(
         self,
@@ -147,7 +154,7 @@ class SynopsisHandle:
         """Bring a version back, the newest if none is named."""
         return self._client.restore(self, version, as_uid=as_uid)
 
-    def snapshots(self) -> tuple[SnapshotInfo, ...]:
+    def snapshots(self) -> Records[SnapshotInfo]:
         """The versions that are kept of it, the oldest first."""
         return self._client.snapshots(self)
 

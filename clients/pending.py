@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from clients.errors import AnswerTimeout, BadInput, TransportError, refused
 from clients.feed import Feed
+from clients.suggestions import with_hint
 from clients.transport import Message
 
 T = TypeVar("T")
@@ -97,7 +98,7 @@ class Pending(Generic[T]):
         except TimeoutError:
             raise self._late() from None
         if reply.get("status") == "error":
-            raise refused(reply)
+            raise with_hint(refused(reply), self.request)
         return self._read(reply)
 
     def _late(self) -> AnswerTimeout:

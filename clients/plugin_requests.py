@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from clients.connection import Connection
+from clients.kinds import Kind, library_kinds, plugin_kind
 from clients.plugins import PluginInfo, read_plugin, sign
+from clients.records import Records
 from sde import wire
 
 _EXAMINATION_SECONDS = 120.0  # of a plug-in, at most
@@ -29,9 +31,15 @@ class PluginRequests:
             request, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
         ).result()
 
-    def plugins(self) -> tuple[PluginInfo, ...]:
+    def plugins(self) -> Records[PluginInfo]:
         """The plug-ins in all their versions."""
         return self._connection.fetch_list(wire.Plugins(), PluginInfo.of)
+
+    def kinds(self) -> Records[Kind]:
+        """The kinds of the library and of the engine's plug-ins; `print` one to read of it."""
+        told = [each.raw.get("declared") for each in self.plugins() if each.state == "active"]
+        of_plugins = (plugin_kind(declared) for declared in told if declared)
+        return Records([*library_kinds().values(), *of_plugins])
 
     def remove_plugin(self, name: str, /, version: int | None = None) -> None:
         """Take out a version, or all; refused while synopses are made of it."""

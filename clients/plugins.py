@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from msgspec import structs
 
 from clients.answers import known_fields
 from clients.errors import BadInput, ClientError
+from clients.times import datetime_of
 from clients.transport import Message
 from sde.wire import Plugin
 from sde.wire.plugins import NAME_FORM, signed_bytes
@@ -35,6 +37,11 @@ class PluginInfo:
     @classmethod
     def of(cls, reply: Message) -> PluginInfo:
         return cls(**known_fields(cls, reply), raw=reply)
+
+    @property
+    def added_time(self) -> datetime | None:
+        """`added` as a datetime in UTC."""
+        return datetime_of(self.added)
 
 
 def checked_name(name: str) -> str:

@@ -16,6 +16,7 @@ from clients.times import Duration, Moment, duration
 from clients.waiting import waiting
 from clients.watch import Watch
 from sde import wire
+from sde.wire.catalogue import columns_of
 
 
 class QuestionRequests:
@@ -64,7 +65,8 @@ class QuestionRequests:
         )
         if stream == wire.ALL_STREAMS:
             raise BadInput(f"stream={stream!r}: expected one stream; estimate_streams asks all")
-        return self._connection.submit(wire.Ask(**fields), Answer.of)
+        columns = columns_of(fields["query"].get("type"))
+        return self._connection.submit(wire.Ask(**fields), lambda reply: Answer.of(reply, columns))
 
     estimate = waiting(submit_estimate)
 
@@ -153,6 +155,7 @@ class QuestionRequests:
             span=span,
             sites=sites,
             deadline=deadline,
+            of_watch=True,
         )
         watch_id = uuid.uuid4().hex
         request = wire.Watch(
@@ -165,15 +168,21 @@ class QuestionRequests:
             drift=drift,
             **fields,
         )
-        watch = self.watching(watch_id, timeout=timeout)  # before an answer can come
+        watch = self._following(watch_id, timeout, columns_of(fields["query"].get("type")))
         return self._connection.submit(request, lambda reply: watch)
 
     watch = waiting(submit_watch)
 
     def watching(self, watch_id: str, /, *, timeout: float | None = None) -> Watch:
         """A watch that runs already, with its answers from now on; nothing is asked."""
+        return self._following(watch_id, timeout)
+
+    def _following(
+        self, watch_id: str, timeout: float | None, columns: tuple[str, ...] = ()
+    ) -> Watch:
+        """The watch, which hears of answers from now on: before any can come."""
         feed = self._connection.follow(watch_id)
-        return Watch(watch_id, feed, timeout, self.unwatch, self._connection.trouble)
+        return Watch(watch_id, feed, timeout, self.unwatch, self._connection.trouble, columns)
 
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""

@@ -9,6 +9,7 @@ from clients.answers import SnapshotInfo
 from clients.connection import Connection
 from clients.fields import text
 from clients.handle import ExportFormat, SynopsisHandle, Uid
+from clients.records import Records
 from clients.times import Moment, span_of
 from sde import wire
 
@@ -99,7 +100,7 @@ class StateRequests(abc.ABC):
         request = wire.RemoveSnapshot(uid=text(uid), version=version)
         self._connection.submit(request, lambda reply: None).result()
 
-    def snapshots(self, uid: Uid | None = None) -> tuple[SnapshotInfo, ...]:
+    def snapshots(self, uid: Uid | None = None) -> Records[SnapshotInfo]:
         """The versions that are kept, of one synopsis or of all, the oldest first."""
         request = wire.Snapshots(uid=None if uid is None else text(uid))
         return self._connection.fetch_list(request, SnapshotInfo.of)

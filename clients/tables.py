@@ -39,10 +39,21 @@ def arrow_trouble_with(what: str) -> Iterator[None]:
 
 
 def encode_frames(
-    table: Any, *, dataset: str, stream: str, time: str | None, lanes: int
+    table: Any,
+    *,
+    dataset: str,
+    stream: str,
+    time: str | None,
+    lanes: int,
+    place: str = "row",
+    first: int = 1,
 ) -> Iterator[Parcel]:
-    """Messages for a pandas DataFrame or an Arrow table, in the lanes of its streams."""
+    """Messages for a pandas DataFrame or an Arrow table, in the lanes of its streams.
+
+    BadInput names a row that cannot be sent by its number; `first` is that of the first one.
+    """
     prepared = _prepare(_as_arrow(table), dataset, stream, time)
+    _check_streams(stream, prepared["stream"], place, first)
     if not prepared.num_rows:
         return
     rows = max(1, min(ROWS_A_FRAME, prepared.num_rows * BYTES_A_FRAME // (prepared.nbytes + 1)))
@@ -63,8 +74,7 @@ def _by_lane(rows: Any, dataset: str, lanes: int) -> Iterator[tuple[int, Any]]:
         return
     from pyarrow import compute
 
-    # A row without a stream is for the engine to refuse; any lane will do.
-    named = rows["stream"].combine_chunks().fill_null("").dictionary_encode()
+    named = rows["stream"].combine_chunks().dictionary_encode()
     names = named.dictionary.to_pylist()
     lane_of_name = arrow().array([lane_of(dataset, name, lanes) for name in names])
     lane_of_row = lane_of_name.take(named.indices)
@@ -89,7 +99,7 @@ def _frames_of(rows: Any, lane: int) -> Iterator[Parcel]:
         yield from _frames_of(rows.slice(0, half), lane)
         yield from _frames_of(rows.slice(half), lane)
     else:
-        raise BadInput(f"a row has {len(frame)} bytes, expected at most {MOST_BYTES_A_FRAME}")
+        raise BadInput(f"a row has {len(frame):,} bytes, expected at most {MOST_BYTES_A_FRAME:,}")
 
 
 def _coded(rows: Any) -> Any:
@@ -136,13 +146,36 @@ def _prepare(table: Any, dataset: str, stream: str, time: str | None) -> Any:
             )
     if "dataset" in names:
         raise BadInput("the table has a column 'dataset': drop it or give it another name")
-    columns = {"stream": _cast(stream, table[stream], pa.string())}
+    columns = {"stream": _stream_names(stream, table[stream])}
     if time is not None:
         columns["time"] = _milliseconds(time, table[time])
     for name in names:
         if name not in columns:
             columns[name] = _plain(name, table[name])
     return pa.table(columns, metadata={"dataset": dataset})
+
+
+def _stream_names(name: str, column: Any) -> Any:
+    """Texts; whole numbers are their digits, also where pandas made floats of them."""
+    pa = arrow()
+    if pa.types.is_boolean(column.type):
+        raise BadInput(f"column {name!r}: {column.type}, expected texts or whole numbers")
+    if pa.types.is_floating(column.type):
+        try:
+            column = column.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise BadInput(f"column {name!r}: expected texts or whole numbers: {error}") from error
+    return _cast(name, column, pa.string())
+
+
+def _check_streams(name: str, column: Any, place: str, first: int) -> None:
+    """BadInput for a row without a stream."""
+    from pyarrow import compute
+
+    missing = compute.fill_null(compute.equal(column, ""), True)
+    at = compute.index(missing, True).as_py()
+    if at >= 0:
+        raise BadInput(f"{place} {first + at}: column {name!r} is empty, expected a stream's name")
 
 
 def _cast(name: str, column: Any, type_: Any) -> Any:

@@ -7,11 +7,26 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from clients.errors import BadInput
-from clients.tuples import milliseconds
+from clients.tuples import EPOCH, milliseconds
 from sde.wire.durations import as_text
 
 Duration = str | timedelta
+Window = Mapping[str, Any] | Duration  # a length: windows that follow each other
 Moment = int | str | datetime  # milliseconds since 1970, ISO 8601 (UTC if it has no zone)
+
+
+def datetime_of(ms: Any) -> datetime | None:
+    """Milliseconds since 1970 as a datetime in UTC; None for what is no time of a datetime.
+
+    >>> datetime_of(1_500).isoformat()
+    '1970-01-01T00:00:01.500000+00:00'
+    """
+    if not isinstance(ms, int) or isinstance(ms, bool):
+        return None
+    try:
+        return EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:  # beyond the years there are
+        return None
 
 
 class Interval(NamedTuple):
@@ -19,6 +34,16 @@ class Interval(NamedTuple):
 
     start: int
     end: int
+
+    @property
+    def start_time(self) -> datetime | None:
+        """`start` as a datetime in UTC."""
+        return datetime_of(self.start)
+
+    @property
+    def end_time(self) -> datetime | None:
+        """`end` as a datetime in UTC."""
+        return datetime_of(self.end)
 
 
 class SpanFields(NamedTuple):
@@ -42,11 +67,16 @@ def moment(value: Moment) -> int | str:
     return value if isinstance(value, str) else milliseconds(value)
 
 
-def window_of(window: Mapping[str, Any]) -> dict[str, Any]:
-    """The window with durations as text."""
+def window_of(window: Window) -> dict[str, Any]:
+    """The window as it is on the wire, with durations as text.
+
+    >>> window_of("5m"), window_of({"size": timedelta(minutes=5), "keep": "1h"})
+    ({'size': '5m'}, {'size': '5m', 'keep': '1h'})
+    """
+    fields = window if isinstance(window, Mapping) else {"size": window}
     return {
         name: duration(value) if isinstance(value, timedelta) else value
-        for name, value in window.items()
+        for name, value in fields.items()
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,16 +18,56 @@ Row = Mapping[str, Any] | tuple[Any, ...]
 
 LINES_A_MESSAGE = 1000
 BYTES_A_MESSAGE = 1 << 20
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATETIME
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def encode_tuple(dataset: str, stream: str, values: Mapping[str, Any], time: Time = None) -> bytes:
+def encode_tuple(
+    dataset: str, stream: str | int, values: Mapping[str, Any], time: Time = None
+) -> bytes:
     """One tuple as a line of JSON, without the end of the line."""
-    message: dict[str, Any] = {"dataset": dataset, "stream": str(stream), "values": values}
+    _check_values(values)
+    message: dict[str, Any] = {"dataset": dataset, "stream": stream_name(stream), "values": values}
     if time is not None:
         message["time"] = milliseconds(time)
     return encode(message)
+
+
+def stream_name(stream: Any) -> str:
+    """A name; a whole number is its digits. BadInput for what no name can be made of.
+
+    >>> stream_name("EURUSD"), stream_name(7), stream_name(7.0)
+    ('EURUSD', '7', '7')
+    """
+    if isinstance(stream, str) and stream:
+        return stream
+    if not isinstance(stream, bool):
+        if hasattr(stream, "__index__"):  # numpy's whole numbers, too
+            return str(int(stream))
+        if isinstance(stream, float) and stream.is_integer():
+            return str(int(stream))
+    raise BadInput(f"stream={stream!r}: expected the name of a stream: a text or a whole number")
+
+
+def _check_values(values: Mapping[str, Any]) -> None:
+    """BadInput for what the engine would count as missing, in silence."""
+    if not isinstance(values, Mapping):
+        raise BadInput(f"values={str(values)[:80]}: expected fields by their names, as a mapping")
+    for name, value in values.items():
+        if type(value) not in _PLAIN and _is_nested(value):
+            raise BadInput(
+                f"values[{name!r}]={str(value)[:80]}: expected a number, a text, a truth value, a"
+                " time or None; give each part of it a field of its own"
+            )
+
+
+def _is_nested(value: Any) -> bool:
+    if isinstance(value, Mapping | Set) or is_dataclass(value):
+        return True
+    if getattr(value, "ndim", 0) > 0:  # an array of numpy
+        return True
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -56,23 +97,31 @@ def _as_json(value: Any) -> int:
 def milliseconds(time: int | datetime) -> int:
     """Milliseconds since 1970, UTC."""
     if isinstance(time, datetime) and time.tzinfo is not None:
-        return (time - _EPOCH) // timedelta(milliseconds=1)
+        return (time - EPOCH) // timedelta(milliseconds=1)
     if isinstance(time, datetime) or not hasattr(time, "__index__"):
         raise BadInput(f"time={time!r}: expected milliseconds or a datetime with a time zone")
     return int(time)
 
 
-def encode_lines(dataset: str, rows: Iterable[Row], lanes: int) -> Iterator[Parcel]:
-    """Messages of many lines, in the lanes of their streams."""
+def encode_lines(
+    dataset: str, rows: Iterable[tuple[int, Row]], lanes: int, place: str = "row"
+) -> Iterator[Parcel]:
+    """Messages of many lines, in the lanes of their streams.
+
+    Rows come with their numbers; BadInput names the number of the one that cannot be sent.
+    """
     waiting = [_Lines(lane) for lane in range(lanes)]
-    for number, row in enumerate(rows, start=1):
-        stream, values, time = _parts(row)
-        line = encode_tuple(dataset, stream, values, time)
-        lines = waiting[lane_of(dataset, stream, lanes)]
+    for count, (number, row) in enumerate(rows, start=1):
+        try:
+            stream, values, time = _parts(row)
+            line = encode_tuple(dataset, stream, values, time)
+        except BadInput as error:
+            raise BadInput(f"{place} {number}: {error}") from error
+        lines = waiting[lane_of(dataset, stream_name(stream), lanes)]
         if lines.is_full_for(line):
             yield lines.parcel()
         lines.add(line)
-        if number % (LINES_A_MESSAGE * lanes) == 0:
+        if count % (LINES_A_MESSAGE * lanes) == 0:
             # All lanes, so that in none a tuple waits while others run far ahead of its time.
             yield from (each.parcel() for each in waiting if each.count)
     yield from (each.parcel() for each in waiting if each.count)

@@ -27,12 +27,14 @@ class Watch:
         timeout: float | None,
         unwatch: Callable[[str], None],
         trouble: Callable[[], str],
+        columns: tuple[str, ...] = (),
     ) -> None:
         self.id = watch_id
         self._feed = feed
         self._timeout = timeout
         self._unwatch = unwatch
         self._trouble = trouble
+        self._columns = columns  # of rows, where values are rows
 
     @property
     def ended(self) -> str:
@@ -54,7 +56,7 @@ class Watch:
             return None
         if reply.get("status") == "error":
             raise refused(reply)
-        return Answer.of(reply)
+        return Answer.of(reply, self._columns)
 
     def __iter__(self) -> Self:
         return self

@@ -52,6 +52,7 @@ class Synopsis(abc.ABC):
     reads: ClassVar[frozenset[str]] = frozenset({"keys"})
     guarantee: ClassVar[str] = ""
     value_fields: ClassVar[int | str] = 1  # values of an item, or the parameter that tells
+    value_names: ClassVar[tuple[str, ...]] = ()  # what several values are, in their order
     across_arrays: ClassVar[tuple[str, ...]] = ()  # what questions across streams read; () is all
     parameters: ClassVar[dict[str, Parameter]] = {}
     questions: ClassVar[dict[str, Question]] = {}
@@ -82,7 +83,7 @@ class Synopsis(abc.ABC):
         if self.memory > LARGEST:
             parameters = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
             raise ParameterError(
-                "memory", self.memory, f"at most {LARGEST} bytes; {parameters} ask for more"
+                "memory", self.memory, f"at most {LARGEST:,} bytes; {parameters} ask for more"
             )
 
     def _prepare(self) -> None:

@@ -33,6 +33,7 @@ Indices = NDArray[np.int64]
 
 ROUNDING = 1e-9
 MOST_PAIRS = 200_000  # of an answer
+PAIR_COLUMNS = ("a", "b", "correlation", "lower", "upper")  # of a row of the answer
 MOST_CANDIDATES = 20_000_000  # that are compared for one question: some seconds of work
 _MOST_CELLS = 64  # from -1 to 1
 _FEWEST_CELLS = 4  # in which not almost everybody is a neighbour of everybody
@@ -97,7 +98,7 @@ class Pairs:
         return self.take(chosen[order[:limit]])
 
     def rows(self, streams: Streams, a: Indices, b: Indices) -> list[list[Any]]:
-        """[name, name, correlation, lower, upper] of each pair, for the streams a and b."""
+        """The PAIR_COLUMNS of each pair, for the streams a and b."""
         names = np.asarray(streams.names, object)
         columns = (names[a], names[b], self.value, self.lower, self.upper)
         return list(map(list, zip(*(c.tolist() for c in columns), strict=True)))

@@ -62,9 +62,9 @@ class Parameter:
         if self.choices:
             return "one of " + ", ".join(self.choices)
         if self.type in _COUNTED and self.most is not None:
-            return f"{words[self.type]} of at most {self.most} {_COUNTED[self.type]}"
+            return f"{words[self.type]} of at most {_written(self.most)} {_COUNTED[self.type]}"
         limits = [
-            f"{word} {limit:g}"
+            f"{word} {_written(limit)}"
             for word, limit in (
                 ("above", self.above),
                 ("below", self.below),
@@ -117,6 +117,15 @@ class Parameter:
             **({"unit": self.unit} if self.unit else {}),
             **({"choices": list(self.choices)} if self.choices else {}),
         }
+
+
+def _written(limit: float) -> str:
+    """A number as people write it.
+
+    >>> _written(2**32), _written(0.5), _written(1e-9), _written(86_400.0)
+    ('4,294,967,296', '0.5', '1e-09', '86,400')
+    """
+    return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
 
 
 def parameter(

@@ -8,8 +8,9 @@ class CountMin(Synopsis):
 `estimate({"type": "frequency", "key": "AAPL"})` calls it; the first question of a class is the
 one meant when "type" is left out. An argument annotated `Self` takes another synopsis of the
 same kind; `*others: Self` takes any number. An argument annotated `list[...]` takes a list, whose
-entries the question checks itself. A question marked `across=True` is asked of many
-streams at once: it is a class method whose first argument is a `Streams`.
+entries the question checks itself; numbers may be written as a text, "1, 2.5". A question marked
+`across=True` is asked of many streams at once: it is a class method whose first argument is a
+`Streams`. Where the value is a list of rows without names, `columns=("a", "b")` names their places.
 
 No argument may make an answer cost more than its question is worth: `@question(most={"k": 1000})`
 states the largest k, the most entries of a list, or the most characters of a text. A whole number
@@ -53,6 +54,7 @@ class Question:
     arguments: tuple[Parameter, ...]
     others: str = ""  # "", "one" or "many" further synopses
     across: bool = False
+    columns: tuple[str, ...] = ()  # names of the places of a row, where the value is rows
 
     def declaration(self) -> dict[str, Any]:
         return {
@@ -61,6 +63,7 @@ class Question:
             "arguments": [a.declaration() for a in self.arguments],
             **({"others": self.others} if self.others else {}),
             **({"across": True} if self.across else {}),
+            **({"columns": list(self.columns)} if self.columns else {}),
         }
 
     def bind(self, query: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +79,8 @@ class Question:
             value = query.get(name, argument.default)
             if value is REQUIRED:
                 raise QueryError(f"query.{name}", None, argument.expected)
+            if argument.type is list and isinstance(value, str):
+                value = _numbers(value)
             try:
                 bound[name] = value if name == "key" else argument.check(value)
             except ParameterError as error:
@@ -88,17 +93,21 @@ def question(
     *,
     across: bool = False,
     most: Mapping[str, int] | None = None,
+    columns: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """Mark a method as a question; `most` limits its arguments by name."""
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
-        method.__question__ = _describe(method, across, most or {})  # type: ignore[attr-defined]
+        described = _describe(method, across, most or {}, columns)
+        method.__question__ = described  # type: ignore[attr-defined]
         return method
 
     return mark if method is None else mark(method)
 
 
-def _describe(method: Callable[..., Any], across: bool, most: Mapping[str, int]) -> Question:
+def _describe(
+    method: Callable[..., Any], across: bool, most: Mapping[str, int], columns: tuple[str, ...]
+) -> Question:
     arguments, others = [], ""
     for name, formal in list(inspect.signature(method).parameters.items())[1 + across :]:
         if formal.annotation in ("Self", Self):
@@ -109,7 +118,15 @@ def _describe(method: Callable[..., Any], across: bool, most: Mapping[str, int])
         limit = most.get(name, MOST_ENTRIES if kind in (list, str) and name != "key" else None)
         arguments.append(Parameter(name, kind, default, "", most=limit))
     doc = (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " ")
-    return Question(method.__name__, doc, tuple(arguments), others, across)
+    return Question(method.__name__, doc, tuple(arguments), others, across, columns)
+
+
+def _numbers(text: str) -> list[float] | str:
+    """The numbers of "1, 2.5"; the text as it is, if there is anything else."""
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        return text
 
 
 def questions_of(cls: type) -> dict[str, Question]:

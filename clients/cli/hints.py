@@ -1,13 +1,11 @@
-"""What to try next, added to an error. The engine decides what is wrong; this only helps."""
+"""Which command to try next, added to an error."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clients.errors import BadParameter, BadQuery, UnknownKind, UnknownSynopsis, UnknownVersion
-from sde.wire import catalogue
 
 
 @contextmanager
@@ -15,13 +13,10 @@ def hints_for_create(kind: str) -> Iterator[None]:
     try:
         yield
     except UnknownKind as error:
-        error.add_note(nearest(kind, catalogue.kinds()) + "'sde kinds' lists all kinds.")
+        error.add_note("'sde kinds' lists all kinds.")
         raise
     except BadParameter as error:
-        declared = catalogue.kinds().get(kind, {"parameters": []})
-        names = [each["name"] for each in declared["parameters"]]
-        meant = nearest(error.field.rpartition(".")[2], names)
-        error.add_note(f"{meant}'sde kinds {kind}' shows its parameters.")
+        error.add_note(f"'sde kinds {kind}' shows its parameters.")
         raise
 
 
@@ -38,9 +33,3 @@ def hints_for_estimate() -> Iterator[None]:
     except BadQuery as error:
         error.add_note("'sde describe UID' tells its kind, 'sde kinds KIND' the questions.")
         raise
-
-
-def nearest(word: str, names: Collection[str]) -> str:
-    """A sentence naming what was probably meant, or nothing."""
-    close = [] if word in names else difflib.get_close_matches(word, names, 1)
-    return f"Did you mean {close[0]}? " if close else ""

@@ -2,82 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
-from rich.console import Console
+import msgspec
 
-from clients.cli.hints import nearest
-from clients.cli.printing import print_json, print_table, shown_plainly
-from clients.cli.session import json_option
-from sde.wire import catalogue
+from clients.cli.printing import print_json, print_table
+from clients.cli.session import Session, connected
+from clients.kind_examples import plainly
+from clients.kinds import Kind, library_kinds
+from clients.suggestions import nearest
+from clients.wording import size
 
 
 @click.command()
 @click.argument("kind", required=False)
-@json_option
-def kinds(kind: str | None, as_json: bool) -> None:
-    """List the kinds, or explain one.
+@click.option("--plugins", is_flag=True, help="Ask the engine for the kinds of its plug-ins, too.")
+@click.option("--error", type=float, help="Suggest the parameter that gives at most this error.")
+@connected
+def kinds(session: Session, kind: str | None, plugins: bool, error: float | None) -> None:
+    """List the kinds, or explain one: fields, parameters, questions, an example.
 
     \b
     sde kinds count_min
+    sde kinds quantiles --error 0.001
     """
-    known = catalogue.kinds()
+    if error is not None and kind is None:
+        raise click.UsageError("--error: expected with the name of a kind")
+    known = library_kinds()
+    if plugins:
+        with session.client() as client:
+            known = {each.kind: each for each in client.kinds()}
     if kind is not None and kind not in known:
+        more = "" if plugins else ", 'sde kinds --plugins' those of plug-ins, too"
         raise click.UsageError(
-            f"{kind!r}: expected a kind. {nearest(kind, known)}'sde kinds' lists all."
+            f"{kind!r}: expected a kind. {nearest(kind, known)}'sde kinds' lists all{more}."
         )
-    if as_json:
-        print_json(list(known.values()) if kind is None else known[kind])
+    if kind is not None and error is not None:
+        _suggest(known[kind], error, session.as_json)
+    elif session.as_json:
+        print_json(msgspec.to_builtins(list(known.values()) if kind is None else known[kind]))
     elif kind is None:
-        rows = [
-            [name, declared["doc"], _names(declared["questions"]), _names(declared["parameters"])]
-            for name, declared in known.items()
-        ]
-        print_table(["kind", "what it answers", "questions", "parameters"], rows)
+        columns = ["kind", "what it answers", "fields", "questions"]
+        rows = [[each.as_row()[column] for column in columns] for each in known.values()]
+        print_table(columns, rows, whole=["kind"])
     else:
-        _print_kind(known[kind])
+        click.echo(known[kind])
 
 
-def _names(parts: list[dict[str, Any]]) -> str:
-    return ", ".join(each["name"] for each in parts)
-
-
-def _print_kind(declared: dict[str, Any]) -> None:
-    console = Console(highlight=False)
-    console.print(f"[bold]{declared['kind']}[/bold]  {declared['doc']}")
-    if declared["guarantee"]:
-        console.print("\nGuarantee: " + declared["guarantee"], markup=False)
-    traits = [t for t in ("mergeable", "linear", "order_free", "idempotent") if declared[t]]
-    console.print("Traits: " + (", ".join(traits) or "none"), markup=False)
-    console.print("\n[bold]Parameters[/bold] (sde create ... NAME=VALUE)")
-    print_table(
-        ["name", "expected", "default", "meaning"],
-        [[p["name"], _expected(p), _default(p), p["doc"]] for p in declared["parameters"]],
+def _suggest(kind: Kind, error: float, as_json: bool) -> None:
+    """The smallest choice that is good enough."""
+    if kind.sizes is None:
+        raise click.UsageError(f"--error: {kind.kind} has no parameter that decides its error")
+    choice = kind.sizes.for_error(error)
+    if choice is None:
+        least = kind.sizes.choices[-1].error
+        raise click.UsageError(f"--error {error:g}: expected at least {least:g} for {kind.kind}")
+    if as_json:
+        print_json(msgspec.to_builtins(choice) | {"parameter": kind.sizes.parameter})
+        return
+    click.echo(f"{kind.sizes.parameter}={plainly(choice.value)}")
+    click.echo(
+        f"Error {kind.sizes.meaning}: at most {choice.error:g}, with {size(choice.memory)};"
+        f" by default {kind.sizes.default_error:g}, with {size(kind.sizes.default_memory)}.",
+        err=True,
     )
-    console.print("[bold]Questions[/bold] (sde estimate UID --ask QUESTION NAME=VALUE)")
-    print_table(
-        ["question", "arguments", "meaning"],
-        [[q["name"], _arguments(q), q["doc"]] for q in declared["questions"]],
-    )
-
-
-def _expected(declared: dict[str, Any]) -> str:
-    return str(declared["expected"]) + (f", in {declared['unit']}" if "unit" in declared else "")
-
-
-def _default(declared: dict[str, Any]) -> str:
-    return shown_plainly(declared.get("default", "required"))
-
-
-def _arguments(question: dict[str, Any]) -> str:
-    words = [
-        f"{a['name']}: {_expected(a)}" + (f" (default {_default(a)})" if "default" in a else "")
-        for a in question["arguments"]
-    ]
-    others = {"one": "another synopsis", "many": "one or more other synopses"}
-    if "others" in question:
-        words.insert(0, others[question["others"]])
-    if question.get("across"):
-        words.append("about all streams together")
-    return "; ".join(words)

@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clients.answers import Answer
-from clients.cli.printing import NUMBERS, shown, time_text
+from clients.cli.printing import NUMBERS
+from clients.wording import shown, time_text
 
 _LATEST = 20  # rows
 _WIDEST = 40  # characters of a cell; --json shows all of a long list

@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from clients.cli.engine import become
-from clients.cli.printing import print_json, print_table, time_text
+from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected, json_option
 from clients.errors import Refused
 from clients.plugin_template import new_files
 from clients.plugins import checked_name, make_key
+from clients.wording import time_text
 from sde.wire import Code, catalogue
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -113,7 +114,7 @@ def list_(session: Session) -> None:
             for each in found
         ]
         columns = ["kind", "state", "synopses", "added", "author's key", "reason"]
-        print_table(columns, rows, numbers=("synopses",))
+        print_table(columns, rows, whole=("kind",), numbers=("synopses",))
     else:
         click.echo("There are no plug-ins.")
 

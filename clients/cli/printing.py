@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -14,9 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from clients.answers import Answer, Description
+from clients.records import MOMENTS, Record, Records
 from clients.transport import Message
+from clients.wording import scope_text, shown, size, time_text, window_text
 
 NUMBERS = ("number", "value", "lower", "upper", "tuples", "streams", "memory", "size")
+_LEAST_WIDTH = 12  # to which texts other than names are folded before a column is left out
 
 
 def print_json(message: Any) -> None:
@@ -27,53 +29,63 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
-    whole: int = 0,
+    whole: Collection[str] = (),
     numbers: Collection[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
-    """`whole` is the place of the column of names that stay in one piece, as `numbers` do."""
+    """Columns of names (`whole`) and numbers are never cut or folded.
+
+    Where they do not fit the terminal, the columns in `spare` are left out, the first one first.
+    """
+    cells = [[shown(cell) for cell in row] for row in rows]
+    console = Console()
+    widths = [
+        max([len(column), *(len(row[at]) for row in cells)]) for at, column in enumerate(columns)
+    ]
+    unbroken = {
+        column
+        for column, width in zip(columns, widths, strict=True)
+        if column in {*whole, *numbers} and width < console.width
+    }
+    kept = _fitting(columns, widths, console.width, unbroken, spare)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
-    for at, column in enumerate(columns):
+    for at in kept:
+        column = columns[at]
         # The others are folded, never cut: nothing is hidden.
         table.add_column(
             column,
             justify="right" if column in numbers else "left",
             overflow="fold",
-            no_wrap=at == whole or column in numbers,
-            min_width=min(len(column), 12),
+            no_wrap=column in unbroken,
+            min_width=min(len(column), _LEAST_WIDTH),
         )
-    for row in rows:
+    for row in cells:
         # Text, because what comes from outside may look like rich's markup.
-        table.add_row(*(Text(shown(cell)) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(row[at]) for at in kept))
+    console.print(table)
+    left_out = [column for at, column in enumerate(columns) if at not in kept]
+    if left_out:
+        click.echo(f"Not shown, for want of room: {', '.join(left_out)}.", err=True)
 
 
-def shown(value: Any) -> str:
-    """A value for people: long numbers in groups, no needless digits."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return orjson.dumps(value).decode()
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
-        return f"{int(value):,}"
-    return f"{value:,.2f}" if 1000 <= abs(value) < 1e15 else f"{value:.6g}"
-
-
-def time_text(ms: Any) -> str | None:
-    """A time in the form the commands take.
-
-    >>> time_text(1_704_110_400_000), time_text(1_500)
-    ('2024-01-01T12:00:00Z', '1970-01-01T00:00:01.500Z')
-    """
-    if not isinstance(ms, int):
-        return None
-    try:
-        moment = datetime.fromtimestamp(ms / 1000, UTC)
-    except (ValueError, OverflowError, OSError):  # beyond the years there are
-        return str(ms)
-    precision = "milliseconds" if ms % 1000 else "seconds"
-    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+def _fitting(
+    columns: Sequence[str],
+    widths: Sequence[int],
+    room: int,
+    unbroken: Collection[str],
+    spare: Sequence[str],
+) -> list[int]:
+    """The places of the columns that are shown."""
+    needed = {
+        at: width if column in unbroken else min(width, max(_LEAST_WIDTH, len(column)))
+        for at, (column, width) in enumerate(zip(columns, widths, strict=True))
+    }
+    for column in spare:
+        if sum(needed.values()) + 2 * len(needed) <= room:  # with the space between them
+            break
+        if column in columns:
+            del needed[columns.index(column)]
+    return list(needed)
 
 
 def print_answer(answer: Answer) -> None:
@@ -87,8 +99,9 @@ def print_answer(answer: Answer) -> None:
         "tuples": answer.tuples,
     }
     if isinstance(answer.value, list):
-        del known["value"]
-        print_list(answer.value)
+        for name in ("value", "lower", "upper"):  # they stand in the rows
+            del known[name]
+        print_records(answer.records)
     present = {name: value for name, value in known.items() if value is not None}
     if present:
         print_table(list(present), [list(present.values())])
@@ -96,15 +109,12 @@ def print_answer(answer: Answer) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def print_list(items: list[Any]) -> None:
-    """A list of objects with their fields as columns; other lists with a row each."""
-    if items and all(isinstance(item, dict) for item in items):
-        columns = list(dict.fromkeys(name for item in items for name in item))
-        print_table(columns, [[item.get(name) for name in columns] for item in items])
-        return
-    rows = [item if isinstance(item, list) else [item] for item in items]
-    width = max((len(row) for row in rows), default=1)
-    print_table([""] * width, [[*row, *[None] * (width - len(row))] for row in rows])
+def print_records(records: Records[Record]) -> None:
+    """Records with their fields as columns."""
+    columns = records.columns
+    names = [column for column in columns if column in ("key", "stream", "a", "b")]
+    rows = [[row.get(name) for name in columns] for row in records]
+    print_table(columns, rows, whole=names, numbers=NUMBERS)
 
 
 def print_descriptions(descriptions: Sequence[Description]) -> None:
@@ -128,51 +138,14 @@ def print_descriptions(descriptions: Sequence[Description]) -> None:
     print_table(
         [columns[at] for at in filled],
         [[row[at] for at in filled] for row in rows],
-        whole=1,
+        whole=("uid", "kind"),
         numbers=NUMBERS,
+        spare=("streams", "memory", "scope", "window", "kind", "tuples", "dataset"),
     )
-
-
-def scope_text(scope: str | dict[str, str]) -> str:
-    """As one would write it on the command line."""
-    return scope if isinstance(scope, str) else f"stream={scope['stream']}"
-
-
-def window_text(window: dict[str, Any]) -> str:
-    """The lengths of a window.
-
-    >>> window_text({"type": "sliding", "size": "5m", "slide": "10s"})
-    '5m / 10s'
-    >>> window_text({"type": "session", "gap": "30s"}), window_text({"size": 1000})
-    ('gap 30s', '1,000')
-    """
-    if window.get("type") == "session":
-        return f"gap {window.get('gap')}"
-    lengths = [window.get("size"), window.get("slide") if window.get("type") == "sliding" else None]
-    return " / ".join(shown(length) for length in lengths if length is not None)
-
-
-def size(count: int) -> str:
-    """Bytes for people.
-
-    >>> size(999), size(1_234), size(250_000_000)
-    ('999 B', '1.23 kB', '250 MB')
-    """
-    amount, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if amount < 999.5:
-            break
-        amount, unit = amount / 1000, larger
-    return f"{amount:.3g} {unit}"
 
 
 def print_object(message: Message) -> None:
     rows = {**message}
-    for name in {"since", "watermark"} & rows.keys():
+    for name in MOMENTS & rows.keys():
         rows[name] = time_text(rows[name])
     print_table(["", ""], list(rows.items()))
-
-
-def shown_plainly(value: Any) -> str:
-    """As one would write it on the command line."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()

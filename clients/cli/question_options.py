@@ -103,13 +103,8 @@ def question_options(message: type[wire.Ask | wire.Watch]) -> Callable[[Command]
 
 def _arguments(ask: str | None) -> set[str]:
     """Names of arguments that a question has, whichever kind is asked: `threshold` of pairs."""
-    asked = [
-        each
-        for kind in catalogue.kinds().values()
-        for at, each in enumerate(kind["questions"])
-        if (at == 0 if ask is None else each["name"] == ask)
-    ]
-    return {argument["name"] for each in asked for argument in each["arguments"]}
+    asked = [kind.question(ask) for kind in catalogue.kinds().values()]
+    return {argument.name for each in asked if each for argument in each.arguments}
 
 
 def _moment(text: str) -> Moment:

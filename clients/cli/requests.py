@@ -33,7 +33,7 @@ class ListsKinds(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Kinds (parameters and questions: sde kinds KIND)"):
             formatter.write_dl(
-                [(kind, declared["doc"]) for kind, declared in catalogue.kinds().items()]
+                [(kind, declared.doc) for kind, declared in catalogue.kinds().items()]
             )
 
 
@@ -84,8 +84,8 @@ def create(
     sde create count_min --dataset Forex --uid trades --key StockID epsilon=0.01
     sde create hyperloglog --dataset Forex --key trader --window 5m --slide 10s --lateness 30s
     """
-    declared = catalogue.kinds().get(kind, {"parameters": []})
-    own = {each["name"] for each in declared["parameters"]}  # such as the `window` of dft
+    declared = catalogue.kinds().get(kind)
+    own = set(declared.parameter_names) if declared else set()  # such as the `window` of dft
     parsed = parse_values(params, options=_OPTIONS - own)
     if window is not None and "window" in parsed:
         raise click.UsageError("--window: expected without the parameter window=... of this kind")

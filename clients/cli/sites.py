@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from clients.answers import Answer
-from clients.cli.printing import NUMBERS, print_json, print_table, size
+from clients.cli.printing import NUMBERS, print_json, print_table
 from clients.cli.session import Session, connected
+from clients.wording import size
 
 Command = Callable[..., None]
 
@@ -66,4 +67,4 @@ def sites(session: Session, deadline: str | None) -> None:
         for each in found
     ]
     columns = ["site", "answers", "sent", "received", "late", "refused"]
-    print_table(columns, rows, whole=1, numbers=NUMBERS)
+    print_table(columns, rows, whole=("site",), numbers=NUMBERS)

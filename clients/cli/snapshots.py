@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from clients.cli.hints import hints_for_estimate
-from clients.cli.printing import NUMBERS, print_json, print_table, scope_text, size, time_text
+from clients.cli.printing import NUMBERS, print_json, print_table
 from clients.cli.session import Session, connected
+from clients.wording import scope_text, size, time_text
 
 
 @click.command()
@@ -94,6 +95,7 @@ def snapshots(session: Session, uid: str | None) -> None:
             for each in found
         ]
         columns = ["uid", "version", "kind", "dataset", "scope", "taken", "size"]
-        print_table(columns, rows, whole=1, numbers=NUMBERS)
+        spare = ("scope", "size", "kind", "dataset")
+        print_table(columns, rows, whole=("uid", "version"), numbers=NUMBERS, spare=spare)
     else:
         click.echo("There are no snapshots" + (f" of {uid}." if uid else "."))

@@ -12,11 +12,12 @@ import click
 from msgspec import structs
 
 from clients.address import EngineFolder
-from clients.cli.printing import print_json, print_table, size, time_text
+from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected
 from clients.dead_letters import recent_faults
 from clients.errors import Unreachable
 from clients.processes import family, folder_bytes, memory
+from clients.wording import size, time_text
 from sde.wire.status import EngineStatus
 
 _EXIT_NOT_RUNNING = 1

@@ -10,9 +10,10 @@ import click
 
 from clients.answers import Answer
 from clients.cli.hints import hints_for_estimate
-from clients.cli.printing import print_json, print_table, size, time_text
+from clients.cli.printing import print_json, print_table
 from clients.cli.question_options import Question
 from clients.cli.session import Session, connected
+from clients.wording import size, time_text
 
 
 @click.command()

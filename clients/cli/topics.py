@@ -10,12 +10,13 @@ import orjson
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from clients.cli.printing import print_json, print_table, shown
+from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected
 from clients.errors import Unreachable
 from clients.kafka_config import admin_config
 from clients.topic_reader import SECONDS_TO_CONNECT, TopicReader
 from clients.transport import Message, Topics
+from clients.wording import shown
 
 _SECONDS_A_POLL = 0.2
 

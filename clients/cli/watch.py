@@ -14,13 +14,14 @@ from clients.answers import Answer, WatchInfo
 from clients.cli.arguments import parse_value
 from clients.cli.hints import hints_for_estimate
 from clients.cli.live import shown_live
-from clients.cli.printing import print_json, print_table, shown_plainly, time_text
+from clients.cli.printing import print_json, print_table
 from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
 from clients.errors import Refused
 from clients.handle import Each, Occasion
 from clients.pending import Pending
 from clients.watch import Watch
+from clients.wording import shown, time_text
 from sde import wire
 
 _SECONDS_A_POLL = 0.05
@@ -181,7 +182,7 @@ def watches(session: Session, uid: str | None, dataset: str | None) -> None:
 
 def _asked(watch: WatchInfo) -> str:
     """What it asks, as one would write it on the command line."""
-    words = [f"{name}={shown_plainly(value)}" for name, value in watch.query.items()]
+    words = [f"{name}={shown(value)}" for name, value in watch.query.items()]
     options = {"--stream": watch.stream, "--sites": ",".join(watch.sites) or None}
     said = [f"{name} {value}" for name, value in options.items() if value is not None]
     return " ".join([*watch.uids, *words, *said])

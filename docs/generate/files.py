@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs.generate import (
+    choose_page,
     cli_page,
     faults_page,
     kinds_file,
@@ -29,5 +30,6 @@ def generated_files() -> dict[Path, str]:
         _REFERENCE / "settings.md": settings_page.text(),
         _REFERENCE / "faults.md": faults_page.text(),
         _REFERENCE / "cli.md": cli_page.text(),
+        _DOCS / "how-to" / "choose-a-kind.md": choose_page.text(),
         _DOCS / "design" / "rooms.md": rooms_page.text(),
     }

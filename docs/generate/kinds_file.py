@@ -5,35 +5,30 @@ Run `python -m docs.generate.kinds_file` after a change to a kind's declarations
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
 
+from docs.generate.sizes import declared_sizes
 from synopses import KINDS, Synopsis
+from synopses.declaration import declaration
 
 PATH = Path(__file__).parents[2] / "sde" / "wire" / "kinds.json"
 
 
-def declaration(cls: type[Synopsis]) -> dict[str, Any]:
-    """What a kind declares about itself, as JSON."""
-    return {
-        "kind": cls.kind,
-        "doc": (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " "),
-        "guarantee": cls.guarantee,
-        "mergeable": cls.mergeable,
-        "linear": cls.linear,
-        "order_free": cls.order_free,
-        "idempotent": cls.idempotent,
-        "reads": sorted(cls.reads),
-        "parameters": [p.declaration() for p in cls.parameters.values()],
-        "questions": [q.declaration() for q in cls.questions.values()],
-    }
-
-
 def text() -> str:
     """What the file should hold."""
-    return json.dumps([declaration(cls) for cls in KINDS.values()], indent=1) + "\n"
+    return json.dumps([_with_examples(cls) for cls in KINDS.values()], indent=1) + "\n"
+
+
+def _with_examples(cls: type[Synopsis]) -> dict[str, Any]:
+    declared = declaration(cls)
+    for question in declared["questions"]:
+        example = cls.example_query(question["name"])
+        del example["type"]
+        if example:
+            question["example"] = example
+    return declared | declared_sizes(cls.kind)
 
 
 if __name__ == "__main__":

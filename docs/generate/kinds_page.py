@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 
+from clients.kinds import fields_text
 from docs.generate import markdown
 from docs.generate.markdown import code
 from docs.generate.measured import BANK, ONE, in_millions, speeds
+from sde.wire.catalogue import kind_info
 from synopses import KINDS, Synopsis
+from synopses.declaration import declaration
 from synopses.parameters import REQUIRED, Parameter
 from synopses.questions import Question
 
@@ -84,7 +87,7 @@ def _section(cls: type[Synopsis]) -> str:
         _first_paragraph(cls),
         f"**Guarantee**: {cls.guarantee}.",
         f"**Traits**: {', '.join(_traits(cls)) or 'none'}. "
-        f"**Reads** of a tuple: {', '.join(sorted(cls.reads))}.",
+        f"**Fields** that a create names: {fields_text(kind_info(declaration(cls)))}.",
     ]
     if cls.parameters:
         rows = [

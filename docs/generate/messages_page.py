@@ -73,7 +73,8 @@ _VALUES = {
     "snapshots": "the versions",
     "remove_snapshot": "the name of the version",
     "plugin": "name, version, kind, state",
-    "plugins": "all versions: key, state (`active`, or `quarantined` with `reason`), synopses",
+    "plugins": "all versions: key, state (`active`, or `quarantined` with `reason`), synopses, and "
+    "what the class has `declared`: fields, parameters, questions",
     "unplug": "–",
     "sites": "for each site whether it answers, and bytes sent and received",
 }

@@ -44,7 +44,7 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str
         expanded = sum(decoded_bytes(chunk) for column in table.columns for chunk in column.chunks)
         most = _MOST_EXPANDED * len(payload) + _SLACK
         if expanded > most:
-            text = f"a frame of {expanded} bytes once decoded: expected at most {most}"
+            text = f"a frame of {expanded:,} bytes once decoded: expected at most {most}"
             raise Refusal(Code.TOO_LARGE, text)
         columns = {}
         for name, column in zip(table.column_names, table.columns, strict=True):

@@ -46,7 +46,7 @@ def read_tuple(payload: bytes, limits: Limits) -> PlainTuple:
     PlainTuple(dataset='Forex', stream='7', time=None, values={'price': '1.5'})
     """
     if len(payload) > limits.max_tuple_bytes:
-        text = f"a tuple of {len(payload)} bytes: expected at most {limits.max_tuple_bytes}"
+        text = f"a tuple of {len(payload):,} bytes: expected at most {limits.max_tuple_bytes:,}"
         raise Refusal(Code.TOO_LARGE, text)
     message = _object(payload)
     dataset = _first(message, "dataset", "dataSetkey")

@@ -82,7 +82,7 @@ def _sizes_checked(messages: Messages, limits: Limits, letters: Letters) -> NDAr
     """The messages that are neither empty nor too large."""
     sizes = messages.ends - messages.starts
     for i in np.flatnonzero(sizes > limits.max_message_bytes).tolist():
-        text = f"a message of {sizes[i]} bytes: expected at most {limits.max_message_bytes}"
+        text = f"a message of {sizes[i]:,} bytes: expected at most {limits.max_message_bytes:,}"
         letters.refuse(i, 0, Fault(Code.TOO_LARGE, text), messages.payload(i))
     return np.flatnonzero((sizes > 0) & (sizes <= limits.max_message_bytes))
 

@@ -106,6 +106,7 @@ class PluginInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     added: int
     doc: str
     synopses: int | None = None  # that are of this kind
+    declared: dict[str, Any] = {}  # what the class declares, as the catalogue of kinds has it
 
 
 class PluginList(Struct, frozen=True, tag="plugins"):

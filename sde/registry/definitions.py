@@ -169,8 +169,8 @@ def complete(definition: Definition, limits: StateLimits, kinds: Shelf) -> Defin
     if template.memory > limits.max_synopsis_bytes:
         raise Refusal(
             Code.LIMIT_EXCEEDED,
-            f"one {kind.kind} with these parameters takes {template.memory} bytes: expected at "
-            f"most {limits.max_synopsis_bytes}",
+            f"one {kind.kind} with these parameters takes {template.memory:,} bytes: expected at "
+            f"most {limits.max_synopsis_bytes:,}",
             "params",
         )
     _check_fields(definition, template)
@@ -192,9 +192,11 @@ def _check_fields(definition: Definition, template: Synopsis) -> None:
     needed = getattr(template, needed) if isinstance(needed, str) else needed
     optional = reads_key and needed == 1
     if len(definition.values) != needed and not (optional and not definition.values):
+        fields = "one value field" if needed == 1 else f"{needed} value fields"
+        names = f": {', '.join(template.value_names)}" if template.value_names else ""
         raise Refusal(
             Code.BAD_REQUEST,
-            f"value={list(definition.values)!r}: {definition.kind} needs {needed} value field(s)",
+            f"value={list(definition.values)!r}: {definition.kind} needs {fields}{names}",
             "value",
         )
 
@@ -248,14 +250,14 @@ def _check_window(definition: Definition, template: Synopsis, limits: StateLimit
     if panes > limits.max_panes:
         raise Refusal(
             Code.LIMIT_EXCEEDED,
-            f"window: {panes} panes would be kept, expected at most {limits.max_panes}; take a "
+            f"window: {panes:,} panes would be kept, expected at most {limits.max_panes:,}; take a "
             "longer slide, or a shorter size, keep or lateness",
             "window",
         )
     if panes * template.memory > limits.max_synopsis_bytes:
         raise Refusal(
             Code.LIMIT_EXCEEDED,
-            f"window: {panes} panes of {template.memory} bytes: expected at most "
-            f"{limits.max_synopsis_bytes} bytes together",
+            f"window: {panes:,} panes of {template.memory:,} bytes: expected at most "
+            f"{limits.max_synopsis_bytes:,} bytes together",
             "window",
         )

@@ -295,7 +295,8 @@ class Registry(Factual):
             )
         if len(self._of_uid) >= self._limits.max_synopses:
             raise Refusal(
-                Code.LIMIT_EXCEEDED, f"there are {len(self._of_uid)} synopses: the limit is reached"
+                Code.LIMIT_EXCEEDED,
+                f"there are {len(self._of_uid):,} synopses: the limit is reached",
             )
         self._note_sizes(definition)
         expires = None if lifetime is None else since + lifetime
@@ -342,8 +343,8 @@ class Registry(Factual):
             if promised + needed > most:
                 raise Refusal(
                     Code.LIMIT_EXCEEDED,
-                    f"{needed} bytes beside {promised} would be more than {name}={most}; delete "
-                    "synopses or take smaller ones",
+                    f"{needed:,} bytes beside {promised:,} would be more than {name}={most:,};"
+                    " delete synopses or take smaller ones",
                     "params",
                 )
 

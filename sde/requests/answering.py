@@ -34,6 +34,7 @@ from sde.wire import (
     Streams,
     Watches,
 )
+from synopses.declaration import declaration
 
 Read = Ask | Watches | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
 READS = get_args(Read)
@@ -93,7 +94,11 @@ def _plugins(shard: Shard) -> list[PluginInfo]:
     registry = shard.registry
     return [
         msgspec.convert(
-            {**registry.shelf.told(version), "synopses": len(registry.users_of(version.kind))},
+            {
+                **registry.shelf.told(version),
+                "synopses": len(registry.users_of(version.kind)),
+                "declared": declaration(registry.shelf[version.kind]),
+            },
             PluginInfo,
         )
         for version in registry.shelf.versions.values()

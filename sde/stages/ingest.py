@@ -136,7 +136,7 @@ class Ingest:
             found = from_unsealed(payload, position, time, self._peers, checkpoint)
             return [found] if isinstance(found, FromSite) else []
         if len(payload) > self._limits.max_message_bytes:
-            raise Forged(f"it has {len(payload)} bytes and is not sealed")
+            raise Forged(f"it has {len(payload):,} bytes and is not sealed")
         message = decode_unsealed(payload, self._seal.checkpoint)
         # There are requests in what the engine tells itself.
         deepest = 2 * _DEEPEST
@@ -151,7 +151,7 @@ class Ingest:
         try:
             message = self._object(payload)
             if len(payload) > _LARGEST_REQUEST and message.get("op") != _IMPORT:
-                raise Refusal(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
+                raise Refusal(Code.TOO_LARGE, f"{len(payload):,} bytes are too many for a request")
             if is_infore(message):
                 attached = self._attached(_translated(message, position), position)
                 return AskedInfore(position=position, time=time, message=message, attached=attached)
@@ -168,7 +168,7 @@ class Ingest:
     def _object(self, payload: bytes) -> dict[str, Any]:
         """The JSON object in a payload; Refusal if there is none, or it is too large or deep."""
         if len(payload) > self._limits.max_message_bytes:
-            raise Refusal(Code.TOO_LARGE, f"{len(payload)} bytes are too many for a request")
+            raise Refusal(Code.TOO_LARGE, f"{len(payload):,} bytes are too many for a request")
         try:
             message = orjson.loads(payload)
         except orjson.JSONDecodeError as error:

@@ -67,7 +67,7 @@ def reply_in_place_of(large: bytes) -> bytes | None:
     if not isinstance(reply, dict) or not reply.keys() & {"request", "estimation", "messageType"}:
         return None
     remedy = _REMEDIES.get(str(reply.get("op")), _REMEDIES["estimate"])
-    reason = f"the reply has {len(large)} bytes, more than the topic takes: {remedy}"
+    reason = f"the reply has {len(large):,} bytes, more than the topic takes: {remedy}"
     fault = Fault(Code.TOO_LARGE, reason).as_json()
     short = {name: value for name, value in reply.items() if _is_short(value)}
     if "request" in reply:

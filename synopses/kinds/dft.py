@@ -11,6 +11,7 @@ from synopses.base import Arrays, Layout
 from synopses.common_window import CONSTANT, MOVING, CommonWindow, is_cut
 from synopses.correlated_pairs import (
     MOST_PAIRS,
+    PAIR_COLUMNS,
     KeptTicks,
     Windows,
     check_limit,
@@ -110,7 +111,7 @@ class DFT(CommonWindow):
 
     # -- questions ----------------------------------------------------------------------------
 
-    @question
+    @question(columns=("real", "imaginary"))
     def spectrum(self) -> Estimate:
         """The first Fourier coefficients of the normalised window, as [real, imaginary]."""
         end = int(self.arrays["pane"][0]) - 1
@@ -124,7 +125,7 @@ class DFT(CommonWindow):
         value = [[float(c.real), float(c.imag)] for c in head]
         return Estimate(value, value, value, 1.0, {**details, "tail": float(windows.tails[0])})
 
-    @question(across=True, most={"limit": MOST_PAIRS})
+    @question(across=True, most={"limit": MOST_PAIRS}, columns=PAIR_COLUMNS)
     def pairs(
         self,
         streams: Streams,

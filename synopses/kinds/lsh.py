@@ -14,6 +14,7 @@ from synopses.base import Arrays, Layout
 from synopses.common_window import CONSTANT, MOVING, CommonWindow, is_cut
 from synopses.correlated_pairs import (
     MOST_PAIRS,
+    PAIR_COLUMNS,
     check_limit,
     completeness,
     find_stream,
@@ -121,7 +122,7 @@ class LSH(CommonWindow):
         details["ones"] = int(ordered.sum())
         return Estimate(np.packbits(ordered).tobytes().hex(), confidence=1.0, details=details)
 
-    @question(across=True, most={"k": _MOST_SIMILAR})
+    @question(across=True, most={"k": _MOST_SIMILAR}, columns=("stream", *PAIR_COLUMNS[2:]))
     def similar(self, streams: Streams, stream: str, k: int = 10) -> Estimate:
         """The k streams most similar to one, each as [name, correlation, lower, upper]."""
         if not 1 <= k <= _MOST_SIMILAR:
@@ -137,7 +138,7 @@ class LSH(CommonWindow):
         rows = [[streams.names[i], *c] for i, c in zip(present[nearest], known, strict=True)]
         return Estimate(rows, confidence=hamming.CONFIDENCE, details=details)
 
-    @question(across=True, most={"limit": MOST_PAIRS})
+    @question(across=True, most={"limit": MOST_PAIRS}, columns=PAIR_COLUMNS)
     def pairs(
         self,
         streams: Streams,

@@ -163,7 +163,7 @@ class Quantiles(BankedSynopsis):
 
     @classmethod
     def example_query(cls, question: str) -> dict[str, Any]:
-        points = {"points": "-1, 0, 1"} if question == "cdf" else {}
+        points = {"points": [-1, 0, 1]} if question == "cdf" else {}
         return super().example_query(question) | points
 
     # -- questions ----------------------------------------------------------------------------
@@ -222,17 +222,12 @@ class Quantiles(BankedSynopsis):
         ranks[values >= self.arrays["most"][0]] = 1.0
         return np.asarray(ranks)
 
-    @question(most={"points": 30 * _MOST_POINTS})
-    def cdf(self, points: str) -> Estimate:
-        """The share of values up to each of several points, given as "1, 2.5, 10"."""
-        if points.count(",") >= _MOST_POINTS:
-            raise QueryError("query.points", points, f"at most {_MOST_POINTS} numbers")
-        try:
-            wanted = np.array([float(point) for point in points.split(",")])
-        except ValueError:
-            wanted = np.array([math.nan])
-        if not np.isfinite(wanted).all():
-            raise QueryError("query.points", points, "numbers with commas between them")
+    @question(most={"points": _MOST_POINTS})
+    def cdf(self, points: list[float]) -> Estimate:
+        """The share of values up to each of several points."""
+        if not all(type(point) in (int, float) and math.isfinite(point) for point in points):
+            raise QueryError("query.points", points, "a list of numbers, such as [1, 2.5, 10]")
+        wanted = np.array(points, np.float64)
         ranks, (error, confidence) = self._ranks(wanted), self._error()
         lower, upper = np.maximum(0, ranks - error), np.minimum(1, ranks + error)
         return Estimate(ranks.tolist(), lower.tolist(), upper.tolist(), confidence)

@@ -68,6 +68,10 @@ class Theta(BankedSynopsis):
             raise ParameterError("relative_error", relative_error, "a number above 0 and below 1")
         return cls(lg_k=max(5, math.ceil(math.log2(1 + relative_error**-2))))
 
+    @property
+    def relative_error(self) -> float:
+        return float(1 / math.sqrt(2**self.lg_k - 1))
+
     def layout(self) -> Layout:
         return {
             "theta": (np.uint64, ()),

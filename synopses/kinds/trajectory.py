@@ -48,6 +48,7 @@ class Trajectory(BankedSynopsis):
     mergeable = False
     reads = frozenset({"values", "times"})
     value_fields: ClassVar[int | str] = len(_FIELDS)
+    value_names = _FIELDS
     guarantee = "a position left out differs from the one kept before it by less than every limit"
 
     min_period: float = parameter(60.0, least=0, most=1e9, unit="s", doc="keep after this time")

@@ -15,9 +15,10 @@ from synopses import Synopsis
 NAMES = {
     "clients": """
         Answer AnswerTimeout BadInput BadParameter BadQuery BadRequest BadState BrokenLaw
-        Client ClientError DeliveryFailed Description EngineFailed InMemoryTransport
-        Interval KafkaTransport LimitExceeded MissingExtra NotMergeable Pending
-        PluginInUse PluginInfo Quarantined Refused SiteInfo SnapshotInfo StreamInfo SynopsisExists
+        Client ClientError ClosedClient DeliveryFailed Description EngineFailed InMemoryTransport
+        Interval KafkaTransport Kind LimitExceeded MissingExtra NotMergeable Pending
+        PluginInUse PluginInfo Quarantined Record Records Refused SiteInfo SnapshotInfo
+        StreamInfo SynopsisExists
         SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
         UnknownSite UnknownStream UnknownSynopsis UnknownVersion UnknownWatch Unreachable
         Untrusted VersionExists Watch WatchInfo
@@ -39,7 +40,7 @@ OCCASION = "every on threshold when each drift timeout"
 BATCH = "requests data partition time"
 METHODS: dict[type, dict[str, str]] = {
     Client: {
-        "__init__": "engine timeout",
+        "__init__": "engine timeout settings",
         "add_plugin": "path name key",
         "close": "",
         "create": CREATE,
@@ -50,6 +51,7 @@ METHODS: dict[type, dict[str, str]] = {
         "export": "uid stream format end span",
         "flush": "",
         "import_state": "uid state stream replace tuples",
+        "kinds": "",
         "list": "dataset",
         "plugins": "",
         "remove_plugin": "name version",

@@ -14,6 +14,6 @@ def test_the_catalogue_tells_every_parameter_and_question() -> None:
     assert list(catalogue.kinds()) == list(KINDS)
     for kind, cls in KINDS.items():
         told = catalogue.kinds()[kind]
-        assert [each["name"] for each in told["parameters"]] == list(cls.parameters)
-        assert [each["name"] for each in told["questions"]] == list(cls.questions)
-        assert told["doc"]
+        assert told.parameter_names == list(cls.parameters)
+        assert told.question_names == list(cls.questions)
+        assert told.doc

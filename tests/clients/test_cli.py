@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -113,17 +114,37 @@ def test_list_and_describe_show_the_definitions() -> None:
     assert json.loads(as_json.stdout) == [TOLD]
 
 
-def test_a_list_is_readable_in_80_columns() -> None:
-    many = {"tuples": 123_456_789, "streams": 5000, "bytes": 271_828_182}
-    long = {**TOLD, **many, "uid": f"lossy_counting-{'ab12' * 12}", "kind": "lossy_counting"}
-    one = {**TOLD, **many, "dataset": "vessels of the Aegean", "scope": {"stream": "EURUSD"}}
-    result, _ = run("list", handler=lambda request: {"value": [long, one]}, env={"COLUMNS": "80"})
+MANY = {**TOLD, "tuples": 123_456_789, "streams": 5000, "bytes": 271_828_182}
+
+
+def listed_in_80_columns(*synopses):
+    result, _ = run("list", handler=lambda r: {"value": [*synopses]}, env={"COLUMNS": "80"})
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert max(map(len, lines)) <= 80
+    return lines, result.stderr
+
+
+def test_a_list_is_readable_in_80_columns() -> None:
+    one = {**MANY, "dataset": "vessels of the Aegean", "scope": {"stream": "EURUSD"}}
+    lines, left_out = listed_in_80_columns({**MANY, "uid": "trades", "kind": "count_min"}, one)
     assert " ".join(lines[1].split()) == "uid kind dataset scope tuples streams memory"
-    figures = "lossy_counting d stream 123,456,789 5,000 272 MB"
-    assert " ".join(lines[3].split()[1:]) == figures
-    assert "".join(line[1:10].strip() for line in lines[3:]).startswith(long["uid"])
+    figures = "trades count_min d stream 123,456,789 5,000 272 MB"
+    assert " ".join(lines[3].split()) == figures
+    assert left_out == ""
+
+
+@pytest.mark.parametrize("length", [30, 63, 76])
+def test_a_long_uid_stays_whole_and_other_columns_go(length) -> None:
+    uid = "u" * length
+    lines, left_out = listed_in_80_columns({**MANY, "uid": uid, "kind": "lossy_counting"}, MANY)
+    assert lines[3].split()[0] == uid
+    assert "streams, memory" in left_out or length == 30
+
+
+def test_a_uid_longer_than_a_line_is_folded_not_cut() -> None:
+    lines, left_out = listed_in_80_columns({**MANY, "uid": "u" * 200})
+    assert sum(line.split()[0].count("u") for line in lines[3:] if line) == 200
+    assert left_out == ""
 
 
 def test_an_empty_list_says_so() -> None:
@@ -212,6 +233,27 @@ def test_a_bad_query_points_to_the_questions() -> None:
     assert "sde kinds" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["stream,trader\nEURUSD,ann\n", '{"stream": "EURUSD", "trader": "ann"}\n'],
+    ids=["csv", "ndjson"],
+)
+def test_send_reads_standard_input(text) -> None:
+    transport = InMemoryTransport()
+    words = ["send", "-", "--dataset", "Forex", "--json"]
+    result = CliRunner().invoke(main, words, obj=transport, input=text)
+    assert json.loads(result.stdout)["tuples"] == 1
+    sent = {"dataset": "Forex", "stream": "EURUSD", "values": {"trader": "ann"}}
+    assert transport.tuples == [sent]
+
+
+def test_a_bad_line_ends_send_with_its_number() -> None:
+    words, lines = ["send", "-", "--dataset", "d"], '{"stream": "s"}\n{"stream": []}\n'
+    result = CliRunner().invoke(main, words, obj=InMemoryTransport(), input=lines)
+    assert result.exit_code == 1
+    assert "standard input, line 2: stream=[]: expected" in result.stderr
+
+
 def test_silence_ends_with_3() -> None:
     result, _ = run("list", "--timeout", "0.01", handler=lambda request: None)
     assert result.exit_code == 3
@@ -246,11 +288,15 @@ def test_help_of_create_lists_the_kinds() -> None:
     assert "sde kinds KIND" in result.stdout
 
 
+def as_read(declared):
+    return json.loads(msgspec.json.encode(declared))
+
+
 def test_kinds_shows_what_is_declared() -> None:
     every, _ = run("kinds")
     assert all(kind in every.stdout for kind in catalogue.kinds())
     as_json, _ = run("kinds", "--json")
-    assert json.loads(as_json.stdout) == list(catalogue.kinds().values())
+    assert json.loads(as_json.stdout) == as_read(list(catalogue.kinds().values()))
 
 
 @pytest.mark.parametrize("kind", list(catalogue.kinds()))
@@ -258,9 +304,9 @@ def test_every_kind_is_explained(kind) -> None:
     told = catalogue.kinds()[kind]
     result, _ = run("kinds", kind)
     assert result.exit_code == 0
-    assert all(each["name"] in result.stdout for each in told["parameters"] + told["questions"])
+    assert all(name in result.stdout for name in told.parameter_names + told.question_names)
     as_json, _ = run("kinds", kind, "--json")
-    assert json.loads(as_json.stdout) == told
+    assert json.loads(as_json.stdout) == as_read(told)
 
 
 @pytest.mark.parametrize(("command", "module"), [("serve", "service"), ("demo", "clients.demo")])

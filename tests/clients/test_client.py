@@ -1,5 +1,7 @@
 """The client over the in-memory transport."""
 
+from datetime import timedelta
+
 import pytest
 
 import clients
@@ -9,14 +11,16 @@ from clients import (
     BadInput,
     BadParameter,
     Client,
+    ClosedClient,
     InMemoryTransport,
     Refused,
     SynopsisExists,
     TransportError,
     UnknownSynopsis,
+    Unreachable,
 )
 from clients.errors import _BY_CODE
-from sde.wire import Code, Create, Definition, decode_request
+from sde.wire import Code, Create, Definition, Window, decode_request
 
 
 def test_create_sends_a_request_the_engine_can_read() -> None:
@@ -233,3 +237,43 @@ def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones():
 
     found = Client(InMemoryTransport(engine)).list()
     assert [each.uid for each in found] == [str(uid) for uid in range(1, 201)]
+
+
+# -- on a par with the wire -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", ["5m", timedelta(minutes=5), {"size": timedelta(minutes=5)}])
+def test_a_length_is_a_window_that_tumbles(window) -> None:
+    transport = InMemoryTransport()
+    Client(transport).create("fm", dataset="d", key="k", window=window)
+    request = decode_request(transport.requests[0], "requests-0-0")
+    assert request.definition.window == Window("tumbling", 300_000, 300_000, keep=300_000)
+
+
+def test_settings_go_to_kafka() -> None:
+    with pytest.raises(Unreachable, match=r"no\.such\.setting"):
+        Client("localhost:1", settings={"no.such.setting": 1}).list()
+    with pytest.raises(BadInput, match="settings: expected with an address"):
+        Client(InMemoryTransport(), settings={"security.protocol": "SSL"})
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda sde: sde.list(),
+        lambda sde: sde.submit("list"),
+        lambda sde: sde.watching("w"),
+        lambda sde: sde.send("d", "s", {}),
+        lambda sde: sde.send_many("d", [("s", {})]),
+        lambda sde: sde.flush(),
+    ],
+)
+def test_a_closed_client_says_so_at_once(use) -> None:
+    transport = InMemoryTransport(lambda request: {"value": []})
+    sde = Client(transport)
+    sde.list()
+    sde.close()
+    with pytest.raises(ClosedClient, match="the client is closed"):
+        use(sde)
+    sde.close()  # a second time does nothing
+    assert len(transport.requests) == 1

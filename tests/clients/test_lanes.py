@@ -75,10 +75,3 @@ def test_a_rare_stream_does_not_wait_for_the_end_of_a_long_bulk() -> None:
 
     Client(transport).send_many("d", rows())
     assert sent.index(True) <= 3 * LINES_A_MESSAGE
-
-
-def test_rows_without_a_stream_are_sent_for_the_engine_to_refuse() -> None:
-    transport = InMemoryTransport(lanes=4)
-    table = pa.table({"stream": ["a", None, "b"], "n": [0, 1, 2]})
-    assert Client(transport).send_table("d", table) == 3
-    assert numbers_of_streams(transport.data) == {"a": [0], None: [1], "b": [2]}

@@ -1,6 +1,8 @@
 """Tuples on their way out: singly, in bulk, as tables and from files."""
 
 import gzip
+import io
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -15,6 +17,12 @@ from clients.tuples import BYTES_A_MESSAGE
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 NOON_MS = 1_704_110_400_000
+
+
+@dataclass
+class Point:
+    x: int
+    y: int
 
 
 @pytest.fixture
@@ -255,11 +263,14 @@ def test_a_parquet_file_becomes_tuples(sde, transport, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("t.csv", b"stream,x\ns,1\ns,1,2\n", "columns"),
-        ("t.csv", b"", "Empty CSV"),
+        ("t.csv", b"stream,x\ns,1\ns,1,2\n", "Row #3: .*columns"),
+        ("t.csv", b"", "empty, expected a first line with names"),
         ("t.csv", b"stream,x\ns,\xff\xfe\n", "UTF8"),
         ("t.parquet", b"no parquet", r"t\.parquet"),
         ("t.xlsx", b"", "expected a name ending in"),
+        ("t.csv", b"stream,x,x\ns,1,2\n", "line 1: expected one column 'x'"),
+        ("t.csv.gz", b"no gzip", r"t\.csv\.gz"),
+        ("t.ndjson.gz", b"no gzip", r"t\.ndjson\.gz"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(sde, tmp_path, name, content, says) -> None:
@@ -272,12 +283,163 @@ def test_a_file_bad_at_its_end_tells_how_much_of_it_was_sent(sde, transport, tmp
     n = 700_000  # several blocks
     path = tmp_path / "ticks.csv"
     path.write_text("stream,x\n" + "".join(f"s,{i}\n" for i in range(n)) + "s,1,2\n")
-    with pytest.raises(BadInput, match=r"columns.*; (\d+) tuples had been sent before") as caught:
+    with pytest.raises(
+        BadInput, match=r"Row #700002.*; [\d,]+ tuples had been sent before"
+    ) as caught:
         sde.send_file("d", path)
-    told = int(str(caught.value).split("; ")[-1].split()[0])
+    told = int(str(caught.value).split("; ")[-1].split()[0].replace(",", ""))
     assert told == len(transport.tuples) > 0
 
 
 def test_a_missing_file_is_refused(sde, tmp_path) -> None:
     with pytest.raises(BadInput, match="expected a file"):
         sde.send_file("d", tmp_path / "none.csv")
+
+
+# -- names and values of every form ---------------------------------------------------------------
+
+
+def table_of(stream):
+    return pd.DataFrame({"stream": [stream], "x": [1]})
+
+
+WAYS = {
+    "send": lambda sde, stream: sde.send("d", stream, {"x": 1}),
+    "send_many": lambda sde, stream: sde.send_many("d", [(stream, {"x": 1})]),
+    "send_table": lambda sde, stream: sde.send_table("d", table_of(stream)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("stream", [7, np.int64(7), 7.0, "7"], ids=repr)
+def test_a_whole_number_is_a_stream_by_its_digits(sde, transport, way, stream) -> None:
+    way(sde, stream)
+    assert transport.tuples == [{"dataset": "d", "stream": "7", "values": {"x": 1}}]
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("stream", [None, True, 7.5, "", float("nan")], ids=repr)
+def test_what_is_no_name_of_a_stream_is_refused(sde, transport, way, stream) -> None:
+    with pytest.raises(BadInput, match="expected"):
+        way(sde, stream)
+    assert transport.data == []
+
+
+@pytest.mark.parametrize(
+    "value", [[1], (1, 2), {"a": 1}, {1, 2}, np.array([1.0]), b"x", Point(1, 2)], ids=repr
+)
+def test_a_nested_value_is_refused_with_its_row_and_field(sde, transport, value) -> None:
+    with pytest.raises(BadInput, match="x"):
+        sde.send("d", "s", {"x": value})
+    with pytest.raises(BadInput, match="row 2: "):
+        sde.send_many("d", [("s", {"x": 1}), ("s", {"x": value})])
+    with pytest.raises(BadInput, match=r"column '?x"):
+        sde.send_table("d", pd.DataFrame({"stream": ["s"], "x": [value]}))
+    assert transport.data == []
+
+
+def test_values_that_are_no_mapping_are_refused(sde) -> None:
+    with pytest.raises(BadInput, match="values=3: expected fields by their names"):
+        sde.send("d", "s", 3)
+
+
+def test_a_value_that_is_none_counts_as_missing(sde, transport) -> None:
+    sde.send("d", "s", {"k": None})
+    sde.send_table("d", pa.table({"stream": ["s"], "k": pa.array([None], pa.string())}))
+    assert [one["values"] for one in transport.tuples] == [{"k": None}] * 2
+
+
+def test_a_table_without_a_stream_in_a_row_names_the_row(sde, transport) -> None:
+    with pytest.raises(BadInput, match="row 2: column 'stream' is empty"):
+        sde.send_table("d", pa.table({"stream": ["a", None, "b"], "n": [0, 1, 2]}))
+    assert transport.data == []
+
+
+def test_what_was_sent_before_a_bad_row_is_told(sde, transport) -> None:
+    rows = [("s", {"x": 1})] * 1500 + [(None, {"x": 1})]
+    with pytest.raises(BadInput, match=r"row 1501: stream=None.*; 1,000 tuples had been sent"):
+        sde.send_many("d", rows)
+    assert len(transport.tuples) == 1000
+
+
+# -- lines of JSON, and standard input ------------------------------------------------------------
+
+LINES = b"""{"stream": "A", "price": 1.5, "time": 1704110400000}
+{"dataset": "d", "stream": 7, "values": {"price": 2}, "time": "2024-01-01T12:00:00Z"}
+
+{"stream": "B", "price": null, "time": "2024-01-01T12:00:00"}"""
+TUPLES = [
+    {"dataset": "d", "stream": "A", "values": {"price": 1.5}, "time": NOON_MS},
+    {"dataset": "d", "stream": "7", "values": {"price": 2}, "time": NOON_MS},
+    {"dataset": "d", "stream": "B", "values": {"price": None}, "time": NOON_MS},
+]
+
+
+@pytest.mark.parametrize("suffix", [".ndjson", ".jsonl", ".ndjson.gz"])
+def test_a_file_of_json_lines_becomes_tuples(sde, transport, tmp_path, suffix) -> None:
+    path = tmp_path / f"ticks{suffix}"
+    path.write_bytes(gzip.compress(LINES) if suffix.endswith(".gz") else LINES)
+    told = []
+    assert sde.send_file("d", path, progress=lambda *seen: told.append(seen)) == 3
+    assert transport.tuples == TUPLES
+    assert told[-1] == (3, 1.0)
+
+
+def test_fields_of_other_names_tell_stream_and_time(sde, transport, tmp_path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"StockID": "A", "at": "2024-01-01T14:00:00+02:00", "price": 1}')
+    sde.send_file("d", path, stream="StockID", time="at")
+    (one,) = transport.tuples
+    assert (one["stream"], one["time"]) == ("A", NOON_MS)
+    assert one["values"]["StockID"] == "A"
+
+
+def test_standard_input_is_json_lines_or_csv(sde, transport) -> None:
+    assert sde.send_file("d", io.BytesIO(LINES)) == 3
+    assert transport.tuples == TUPLES
+    csv = b"stream,time,price,code\n1.50,2024-01-01T12:00:00Z,1.5,007\n"
+    assert sde.send_file("d", io.BytesIO(csv)) == 1
+    values = {"price": 1.5, "code": "007"}
+    expected = {"dataset": "d", "stream": "1.50", "time": NOON_MS, "values": values}
+    assert transport.tuples[-1] == expected
+    assert sde.send_file("d", io.BytesIO()) == 0
+
+
+def test_lines_are_sent_as_they_come(sde, transport) -> None:
+    class Slow(io.BytesIO):
+        def read1(self, size=-1):
+            seen.append(len(transport.tuples))
+            return self.readline()
+
+    seen = []
+    sde.send_file("d", Slow(LINES))
+    assert seen == [1, 2, 2, 2]  # one line is blank, the last one has no end
+    assert len(transport.tuples) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"nonsense", "line 3: nonsense: expected a JSON object"),
+        (b"[1]", "expected a JSON object"),
+        (b'{"price": 1}', "line 3: 'stream': expected a field of this name"),
+        (b'{"stream": null, "price": 1}', "line 3: stream=None: expected the name of a stream"),
+        (b'{"stream": "s", "x": [1]}', r"line 3: values\['x'\]=\[1\]: expected a number"),
+        (b'{"stream": "s", "dataset": "e"}', "line 3: dataset='e': expected 'd'"),
+        (b'{"stream": "s", "values": {}, "x": 1}', "line 3: x: expected only dataset, stream"),
+        (b'{"stream": "s", "time": "noon"}', "line 3: time='noon': expected milliseconds or ISO"),
+        (b'{"stream": "s", "time": 1.5}', "line 3: time=1.5"),
+    ],
+)
+def test_a_line_that_is_no_tuple_is_refused_with_its_number(sde, tmp_path, line, says) -> None:
+    path = tmp_path / "t.ndjson"
+    path.write_bytes(b'{"stream": "s", "x": 1}\n\n' + line + b"\n")
+    with pytest.raises(BadInput, match=says):
+        sde.send_file("d", path)
+
+
+def test_a_line_of_csv_without_a_stream_is_refused_with_its_number(sde, tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("stream,x\ns,1\n,2\n")
+    with pytest.raises(BadInput, match=r"t\.csv, line 3: column 'stream' is empty"):
+        sde.send_file("d", path)

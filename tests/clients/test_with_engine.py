@@ -53,6 +53,19 @@ def test_an_answer_warns_of_a_field_that_no_tuple_has(sde, transport) -> None:
     assert f"warning: {warning}" in printed.stderr
 
 
+def test_lists_are_lists_in_questions_watches_and_on_the_command_line(sde, transport) -> None:
+    values = sde.create("quantiles", dataset="d", uid="u", value="v")
+    sde.send_many("d", ROWS)
+    assert values.estimate("cdf", points=[2, 5]).value == [1 / 3, 1.0]
+    assert values.estimate("cdf", points="2, 5").value == [1 / 3, 1.0]
+    with values.watch("cdf", points=(2, 5), every="1s") as answers:
+        transport.tick(START + 1000)
+        assert next(answers).value == [1 / 3, 1.0]
+    for points in ("[2,5]", "2,5"):
+        words = ["estimate", "u", "--ask", "cdf", f"points={points}"]
+        assert "0.333333" in CliRunner().invoke(main, words, obj=transport).stdout
+
+
 def test_one_question_about_several_synopses(sde) -> None:
     first, second = (sde.create("ams", dataset=name, key="k") for name in ("d", "e"))
     sde.send_many("d", ROWS)

@@ -142,7 +142,9 @@ def test_histogram_and_cdf_agree_with_numpy_within_the_error():
     assert sum(bucket["share"] for bucket in answer.value) == pytest.approx(1)
     for low, high, share in zip(answer.lower, answer.upper, truth, strict=True):
         assert low <= share <= high
-    assert sketch.cdf("-1, 0, 1").value == [sketch.rank(x).value for x in (-1, 0, 1)]
+    assert sketch.cdf([-1, 0, 1]).value == [sketch.rank(x).value for x in (-1, 0, 1)]
+    as_text = sketch.estimate({"type": "cdf", "points": "-1, 0, 1"})
+    assert as_text == sketch.estimate({"type": "cdf", "points": [-1, 0, 1]})
 
 
 def test_sizing_by_error_keeps_the_error():
@@ -153,7 +155,8 @@ def test_sizing_by_error_keeps_the_error():
 
 @pytest.mark.parametrize(
     "query",
-    [{"q": 1.5}, {"q": "x"}, {"type": "cdf", "points": "1, x"}, {"type": "cdf", "points": "nan"}],
+    [{"q": 1.5}, {"q": "x"}]
+    + [{"type": "cdf", "points": points} for points in ("1, x", "nan", ["1"], [True], [None])],
 )
 def test_questions_that_cannot_be_answered_are_refused(query):
     with pytest.raises(QueryError):

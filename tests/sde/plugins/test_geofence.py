@@ -187,7 +187,7 @@ def test_an_area_is_needed_and_says_so_in_the_declaration():
     with pytest.raises(QueryError, match="expected a list"):
         Geofence().estimate({"type": "inside"})
     (polygon, since) = Geofence.questions["inside"].declaration()["arguments"]
-    assert (polygon["type"], polygon["expected"]) == ("list", "a list of at most 1000 entries")
+    assert (polygon["type"], polygon["expected"]) == ("list", "a list of at most 1,000 entries")
     assert since["default"] == 0
 
 

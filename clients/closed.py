@@ -1,0 +1,38 @@
+"""What a client has in the place of its transport after `close`."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from clients.errors import ClosedClient
+from clients.transport import Message, OnFailure, OnReply
+
+
+class ClosedTransport:
+    """Refuses everything but to be closed again."""
+
+    @property
+    def lanes(self) -> int:
+        _refuse()
+
+    def listen(self, on_reply: OnReply) -> None:
+        _refuse()
+
+    def send_request(self, request: Message, on_failure: OnFailure) -> None:
+        _refuse()
+
+    def send_data(self, payload: bytes, *, lane: int) -> None:
+        _refuse()
+
+    def flush(self) -> None:
+        _refuse()
+
+    def trouble(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        pass
+
+
+def _refuse() -> NoReturn:
+    raise ClosedClient("the client is closed: make a new one, or ask inside its `with` block")

@@ -1,0 +1,111 @@
+"""Lists of records: rows with names, as a table in Jupyter and as a pandas DataFrame."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+from clients.errors import MissingExtra
+from clients.times import datetime_of
+from clients.wording import shown
+
+# Under these names the engine tells times, in milliseconds.
+MOMENTS = frozenset({"time", "since", "watermark", "expires", "at", "added"})
+T = TypeVar("T")
+
+
+class Record(dict[str, Any]):
+    """A row of an answer: `row.key` is `row["key"]`; a `time` is a datetime.
+
+    >>> Record(key="ann", value=3.0).value
+    3.0
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{name!r}: expected one of {', '.join(self)}") from None
+
+
+class Records(tuple[T, ...]):
+    """A tuple of records: a table in Jupyter, `to_pandas()` a DataFrame."""
+
+    __slots__ = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names that some record has a value for."""
+        return list(dict.fromkeys(n for row in self.rows for n, v in row.items() if v is not None))
+
+    @property
+    def rows(self) -> list[Record]:
+        return [row_of(record) for record in self]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each record; times are datetimes."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas") from None
+        return pandas.DataFrame(self.rows, columns=self.columns)
+
+    def _repr_html_(self) -> str:
+        columns = self.columns
+        return html_table(columns, [[row.get(name) for name in columns] for row in self.rows])
+
+
+def row_of(record: Any) -> Record:
+    """A record by names: of a mapping, or of an object that says or declares its fields."""
+    if hasattr(record, "as_row"):
+        named = record.as_row()
+    elif is_dataclass(record):
+        named = {f.name: getattr(record, f.name) for f in fields(record) if f.repr}
+    else:
+        named = dict(record)
+    return Record({name: _told(name, value) for name, value in named.items()})
+
+
+def _told(name: str, value: Any) -> Any:
+    return (datetime_of(value) or value) if name in MOMENTS else value
+
+
+def records_of(value: Any, lower: Any, upper: Any, columns: Sequence[str]) -> Records[Record]:
+    """The rows of an answer's value; a value that is no list is one row."""
+    items = value if isinstance(value, list) else [value]
+    rows = [_named(item, columns) for item in items]
+    for name, bounds in (("lower", lower), ("upper", upper)):
+        apart = isinstance(value, list)  # then the bounds are lists too, if there are any
+        each = bounds if apart and isinstance(bounds, list) else [None if apart else bounds]
+        if len(each) == len(rows):
+            for row, bound in zip(rows, each, strict=True):
+                if bound is not None:
+                    row.setdefault(name, bound)
+    return Records(row_of(row) for row in rows)
+
+
+def _named(item: Any, columns: Sequence[str]) -> dict[str, Any]:
+    if isinstance(item, Mapping):
+        return dict(item)
+    if isinstance(item, list):
+        names = columns if len(columns) == len(item) else [str(at) for at in range(len(item))]
+        return dict(zip(names, item, strict=True))
+    return {"value": item}
+
+
+def html_table(columns: Iterable[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
+    """A table as HTML; what comes from outside is escaped."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    below = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _html_cell(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    style = ' style="text-align: right"' if is_number else ""
+    return f"<td{style}>{html.escape(shown(value))}</td>"
