@@ -23,7 +23,7 @@ _CERTAIN = 0.75  # so alike are a name and its misspelling, letter by letter
 _KIND_FORM = re.compile(rf"{NAME_FORM.pattern}(@\d+)?")
 _OF_CREATE = {field.encode_name for field in structs.fields(wire.Create)} - {"id", "params"}
 OF_ESTIMATE = {"query", "stream", "end", "span", "sites", "deadline"}
-_OF_WATCH = OF_ESTIMATE | {"every", "on", "threshold", "when", "each", "drift", "timeout"}
+OF_WATCH = OF_ESTIMATE | {"every", "on", "threshold", "when", "each", "drift", "timeout"}
 
 
 def nearest(word: str, names: Collection[str], likeness: float = 0.6) -> str:
@@ -47,7 +47,7 @@ def check_create(kind: str, params: Mapping[str, Any]) -> None:
     known = catalogue.kinds()
     if kind not in known and not _KIND_FORM.fullmatch(kind):
         raise BadInput(
-            f"kind={kind!r}: expected the name of a kind, as `kinds()` lists them."
+            f"kind={kind!r}: expected the name of a kind, as `sde kinds` lists them."
             f" {nearest(kind, known)}".rstrip()
         )
     if kind not in known:
@@ -71,7 +71,7 @@ def check_question(
     asked = known.question(question)
     if asked is not None:
         declared = [each.name for each in asked.arguments]
-        keywords, method = (_OF_WATCH, "watch") if of_watch else (OF_ESTIMATE, "estimate")
+        keywords, method = (OF_WATCH, "watch") if of_watch else (OF_ESTIMATE, "estimate")
         expected = f"an argument of {asked.name} or a keyword of {method}"
         _check_names(arguments, declared, keywords, expected)
     elif question is not None and (hint := nearest(question, known.question_names, _CERTAIN)):
@@ -126,4 +126,4 @@ def _question_hint(name: str, query: Mapping[str, Any]) -> str:
         if asked in (None, each.name)
         for argument in each.arguments
     }
-    return nearest(name, arguments | _OF_WATCH)
+    return nearest(name, arguments | OF_WATCH)

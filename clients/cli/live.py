@@ -60,15 +60,17 @@ class Board:
                 justify="right" if name in NUMBERS else "left",
                 no_wrap=True,
                 overflow="ellipsis",
+                min_width=max(len(row["uid"]) for row in rows) if name == "uid" else None,
             )
         for row in rows:
-            table.add_row(*(_cell(row.get(name, "")) for name in columns))
+            table.add_row(*(_cell(name, row.get(name, "")) for name in columns))
         return table
 
 
-def _cell(text: str) -> Text:
+def _cell(name: str, text: str) -> Text:
     cell = Text(text)
-    cell.truncate(_WIDEST, overflow="ellipsis")
+    if name != "uid":
+        cell.truncate(_WIDEST, overflow="ellipsis")
     return cell
 
 

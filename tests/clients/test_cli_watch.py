@@ -129,8 +129,8 @@ def test_a_terminal_gets_a_table_that_is_drawn_again() -> None:
     assert "\x1b[" in result.stdout
 
 
-def drawn(board: Board) -> list[list[str]]:
-    console = Console(width=120)
+def drawn(board: Board, width: int = 120) -> list[list[str]]:
+    console = Console(width=width)
     with console.capture() as captured:
         console.print(board.table())
     return [line.split() for line in captured.get().splitlines() if line.strip(" ─")]
@@ -169,6 +169,13 @@ def test_a_long_value_stays_in_its_line() -> None:
     assert head == ["uid", "number", "from", "to", "value"]
     assert row[3] == "1970-01-01T00:01:00Z"
     assert row[4].endswith("…")
+
+
+def test_a_long_uid_is_not_cut() -> None:
+    board = Board(several=True)
+    board.add("u" * 55, answer(1, 5))
+    _, row = drawn(board, width=80)
+    assert row[0] == "u" * 55
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """Misspelt names: told before anything is sent where that is certain, else with the fault."""
 
+import inspect
+
 import pytest
 
 from clients import BadInput, BadParameter, BadQuery, Client, InMemoryTransport, UnknownKind
+from clients.suggestions import OF_ESTIMATE, OF_WATCH
 from sde.testing import LocalTransport
 
 
@@ -95,6 +98,12 @@ def test_a_misspelt_request_is_named_right() -> None:
     with pytest.raises(Exception, match="no") as caught:
         Client(InMemoryTransport(lambda request: fault)).submit("estimat", uid="u").result()
     assert notes(caught) == "Did you mean estimate?"
+
+
+def test_the_keywords_that_are_suggested_are_those_of_the_methods() -> None:
+    beside = {"self", "synopses", "question", "arguments"}
+    for keywords, method in ((OF_ESTIMATE, Client.estimate), (OF_WATCH, Client.watch)):
+        assert keywords == set(inspect.signature(method).parameters) - beside
 
 
 def test_names_of_a_plugin_are_left_to_the_engine() -> None:
