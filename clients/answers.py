@@ -24,6 +24,7 @@ class Answer:
     upper: Any = None
     confidence: float | None = None
     tuples: int | None = None  # how many tuples the synopsis had seen
+    missed: int | None = None  # tuples it did not see, because its plug-in was quarantined
     batch: int | None = None  # the micro-batch that answered
     window: Interval | None = None  # the time it covers, of a windowed synopsis
     number: int | None = None  # of a watch: 1, 2, 3, ...; some may be missing, none comes twice

@@ -64,14 +64,16 @@ _VALUES = {
     "import": "–",
     "list": "for each synopsis what `describe` says; `next` beside it if there are more",
     "describe": "definition, tuples, skipped, shed, streams, bytes, digest; of windows: panes, "
-    "late tuples",
+    "late tuples; of plug-ins: tuples missed",
     "snapshot": "the name of the version",
     "restore": "the name of the version",
     "snapshots": "the versions",
     "remove_snapshot": "the name of the version",
-    "plugin": "name, version, kind, state",
-    "plugins": "all versions: key, state (`active`, or `quarantined` with `reason`), synopses",
-    "unplug": "–",
+    "plugin": "name, version, kind, state; with `migrate`: how many synopses were `moved`",
+    "plugins": "all versions: key, state (`active`, `tried`, or `quarantined` with `reason`), "
+    "synopses",
+    "unplug": "the kinds that are gone",
+    "release": "the kinds that go on",
     "sites": "for each site whether it answers, and bytes sent and received",
 }
 _REPLIES = """\
@@ -97,6 +99,7 @@ the uid.
 | `status` | `ok` or `error` |
 | `value`, `lower`, `upper`, `confidence` | of an answer: see [bounds](../concepts/bounds.md) |
 | `uid`, `dataset`, `kind`, `stream`, `tuples`, `since` | what it is about |
+| `missed` | tuples that are not in it because the plug-in was quarantined when they came |
 | `window` | of a windowed synopsis: `start` and `end`, in ms |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
 | `next` | of a `list`: the `after` of the next page, if there is one |

@@ -41,3 +41,20 @@ class Made:
     params: dict[str, Any]
     memory: int
     layout: dict[str, list[Any]] | None  # [dtype, shape] by array; None: it has no arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """The version whose synopses a new one takes over: what they are made with."""
+
+    kind: str
+    format: int
+    made: list[Made]
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """With which parameters of the predecessor a synopsis is made how in the new version."""
+
+    params: dict[str, Any]
+    made: Made

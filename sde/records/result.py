@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from sde.plugins.version import Made, PluginVersion
+from sde.plugins.version import Made, PluginVersion, Predecessor
 from sde.records.sites import Cell, Interval
 from sde.records.versions import VersionInfo
 from sde.wire import Fault, ReplyFields, SynopsisInfo
@@ -63,8 +63,19 @@ class Refused(Struct, frozen=True, tag="refused"):
     fault: Fault
 
 
-class Waits(Struct, frozen=True, tag="waits"):
+class Waits(Struct, frozen=True, tag="waits", omit_defaults=True):
     """A plug-in that is to be examined before it gets its reply."""
+
+    predecessor: Predecessor | None = None  # whose synopses it shall take over
+
+
+class Tried(Struct, frozen=True, tag="tried"):
+    """A version of a plug-in took over what a shard has of the synopses before it, or could not.
+
+    Merge decides from this of all shards whether it may.
+    """
+
+    fault: Fault | None
 
 
 class Described(SynopsisInfo, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,6 +137,7 @@ class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True
     about: list[SynopsisInfo] = []  # shard 0 only: they are equal in all
     plugin: PackedPlugin | None = None
     tuples: list[int | None] = []
+    missed: int = 0  # tuples that came while the kind was quarantined
     windows: list[Interval | None] = []
     latest: int | None = None
     cells: list[Cell] | None = None
@@ -135,4 +147,4 @@ class States(Struct, frozen=True, kw_only=True, tag="states", omit_defaults=True
 
 
 Outcome = Done | Refused | Waits  # of a request that changes something
-Result = Done | Refused | Waits | Figures | PluginList | VersionList | States
+Result = Done | Refused | Waits | Tried | Figures | PluginList | VersionList | States

@@ -53,6 +53,9 @@ class Gathered:
             "tuples": self._tuples,
             "since": min(info.since for info in self._about),
         }
+        missed = sum(states.missed for states in self._states)
+        if missed:
+            fields["missed"] = missed
         if self.interval is not None:
             fields["window"] = dict(zip(("start", "end"), self.interval, strict=True))
         return fields

@@ -134,8 +134,9 @@ def _export(shard: Shard, request: Export, at: int | None) -> States:
 
 
 def heading_once(shard: Shard, instances: list[Instance]) -> States:
-    """From shard 0 alone: the definitions are equal in all."""
-    return heading(shard, instances) if shard.number == 0 else States()
+    """The definitions, equal in all shards, from shard 0 alone; what each of them missed."""
+    head = heading(shard, instances) if shard.number == 0 else States()
+    return replace(head, missed=sum(shard.layer(instance).missed for instance in instances))
 
 
 @dataclass(frozen=True, slots=True)

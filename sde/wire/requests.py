@@ -606,6 +606,10 @@ class Plugin(Message, frozen=True, kw_only=True, tag="plugin"):
         Expected("an Ed25519 signature in base64"),
         Meta(description="over the lines `sde-plugin`, name, sha256; base64"),
     ] = ""
+    migrate: Annotated[
+        Flag,
+        Meta(description="the synopses of the version before go on as synopses of this one"),
+    ] = False
 
     @property
     def key_bytes(self) -> bytes:
@@ -626,6 +630,18 @@ class Plugins(Message, frozen=True, kw_only=True, tag="plugins"):
 
 class Unplug(Message, frozen=True, kw_only=True, tag="unplug"):
     """Take a plug-in out; refused while synopses are made of it."""
+
+    name: PluginName
+    version: Annotated[
+        int | None, Expected("a whole number"), Meta(description="left out: all of them")
+    ] = None
+
+    def check(self) -> None:
+        _check_plugin_name(self.name)
+
+
+class Release(Message, frozen=True, kw_only=True, tag="release"):
+    """Let a quarantined plug-in go on; tuples that came meanwhile are missed, and counted."""
 
     name: PluginName
     version: Annotated[
@@ -666,10 +682,11 @@ Request = (
     | Plugin
     | Plugins
     | Unplug
+    | Release
     | Sites
 )
 # Those that are carried out before the tuples of their batch are added.
-NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug)
+NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug, Release)
 
 
 def creation(request_id: str, uid: str, definition: Definition) -> Create:

@@ -12,8 +12,9 @@ def same(one, two):
             return one.get("tuples") == two.get("tuples")
         if one.keys() - {"digest"} == two.keys() >= {"lower", "upper"} and bounds_were_mended(one):
             one, two = ({**reply, "lower": None, "upper": None} for reply in (one, two))
-        if "digest" not in two:  # answers have had one since
-            one = {key: value for key, value in one.items() if key != "digest"}
+        for since in ("digest", "missed"):  # replies have had them since
+            if since not in two:
+                one = {key: value for key, value in one.items() if key != since}
         if one.keys() - two.keys() == {"complete"} and "found" in two:
             one = {key: one[key] for key in two}  # pairs that a limit cut now say so
         return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
