@@ -13,7 +13,6 @@ from sde.records.result import Done, Refused, Result
 from sde.wire import Plugin, Release, Unplug
 
 About = Plugin | Unplug | Release
-_DONE = {Unplug: "removed", Release: "released"}
 
 
 def keys_of(shelf: Shelf) -> dict[str, str]:
@@ -36,7 +35,8 @@ def notes(request: About, result: Result, keys: Mapping[str, str]) -> list[Noted
                 return [note("taken", kind, keys)]
             return [note("migrated", kind, keys, f"it took over {rest['moved']} synopses")]
         case Done(value=[*kinds]):
-            return [note(_DONE[type(request)], kind, keys) for kind in kinds]
+            what = "removed" if isinstance(request, Unplug) else "released"
+            return [note(what, kind, keys) for kind in kinds]
         case _:  # it is examined or tried first
             return []
 

@@ -318,11 +318,13 @@ class Maintain:
                 refused = Refused(refusal.fault)
                 self._note(asked, refused)
                 return refused
-        is_new, keys = registry.outcome(request.id) is None, keys_of(registry.shelf)
+        keys: dict[str, str] | None = None
+        if isinstance(request, Unplug | Release) and registry.outcome(request.id) is None:
+            keys = keys_of(registry.shelf)
         outcome, logged = self._changes.carry_out(request, replace(asked, role=None))
         self._log(logged)
         self._note_failures()
-        if is_new and isinstance(request, Unplug | Release):
+        if keys is not None:
             self._note(asked, outcome, keys)
         return outcome
 

@@ -628,28 +628,24 @@ class Plugins(Message, frozen=True, kw_only=True, tag="plugins"):
     """The plug-ins that are here, in all their versions."""
 
 
-class Unplug(Message, frozen=True, kw_only=True, tag="unplug"):
+class _OfVersions(Message, frozen=True, kw_only=True):
+    """What requests about versions of a plug-in have."""
+
+    name: PluginName
+    version: Annotated[
+        int | None, Expected("a whole number"), Meta(description="left out: all of them")
+    ] = None
+
+    def check(self) -> None:
+        _check_plugin_name(self.name)
+
+
+class Unplug(_OfVersions, frozen=True, kw_only=True, tag="unplug"):
     """Take a plug-in out; refused while synopses are made of it."""
 
-    name: PluginName
-    version: Annotated[
-        int | None, Expected("a whole number"), Meta(description="left out: all of them")
-    ] = None
 
-    def check(self) -> None:
-        _check_plugin_name(self.name)
-
-
-class Release(Message, frozen=True, kw_only=True, tag="release"):
+class Release(_OfVersions, frozen=True, kw_only=True, tag="release"):
     """Let a quarantined plug-in go on; tuples that came meanwhile are missed, and counted."""
-
-    name: PluginName
-    version: Annotated[
-        int | None, Expected("a whole number"), Meta(description="left out: all of them")
-    ] = None
-
-    def check(self) -> None:
-        _check_plugin_name(self.name)
 
 
 class Sites(Message, frozen=True, kw_only=True, tag="sites"):

@@ -39,7 +39,7 @@ BATCH = "requests data partition time"
 METHODS: dict[type, dict[str, str]] = {
     Client: {
         "__init__": "engine timeout",
-        "add_plugin": "path name key",
+        "add_plugin": "path name key migrate",
         "close": "",
         "create": CREATE,
         "delete": "uid sites deadline",
@@ -50,6 +50,7 @@ METHODS: dict[type, dict[str, str]] = {
         "import_state": "uid state stream replace tuples",
         "list": "dataset",
         "plugins": "",
+        "release_plugin": "name version",
         "remove_plugin": "name version",
         "restore": "uid version as_uid",
         "send": "dataset stream values time",
