@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sde.plugins import calls
-from sde.plugins.calls import from_raw, to_raw
+from sde.plugins.calls import to_raw
 from sde.plugins.declaration import Declaration
 from sde.plugins.failure import PluginFailure
 from sde.plugins.process import PluginProcess, UnfitPlugin
@@ -64,7 +64,7 @@ def examine(
         if predecessor is not None:
             for old in predecessor.made:
                 made = _taking_over(process, declaration, predecessor, old)
-                successions.append(Succession(old.params, made))
+                successions.append(Succession(predecessor.kind, old.params, made))
     except (UnfitPlugin, SynopsisError) as error:
         return NotPassed(law, str(error))
     except PluginFailure as failure:
@@ -82,10 +82,11 @@ def _taking_over(
 
     A class without `migrate` gets the states as they are, so they must have the same form.
     """
-    names = {parameter.name for parameter in declaration.parameters}
-    params = {name: value for name, value in old.params.items() if name in names}
-    sizes, _ = process.call(calls.Make(to_raw(params)), calls.Sizes)
-    made = checked_sizes(process, from_raw(sizes.params), sizes)
+    declared = [each.parameter() for each in declaration.parameters]
+    kept = {each.name: old.params[each.name] for each in declared if each.name in old.params}
+    sizes, _ = process.call(calls.Make(to_raw(kept)), calls.Sizes)
+    params = {each.name: each.check(kept.get(each.name, each.default)) for each in declared}
+    made = checked_sizes(process, params, sizes)
     if not declaration.migrates:
         if (predecessor.format, old.layout) != (declaration.format, made.layout):
             raise UnfitPlugin(

@@ -54,7 +54,8 @@ class Predecessor:
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """With which parameters of the predecessor a synopsis is made how in the new version."""
+    """How a synopsis of the predecessor, with these parameters, is made in the new version."""
 
+    predecessor: str  # its kind
     params: dict[str, Any]
     made: Made

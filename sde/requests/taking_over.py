@@ -26,7 +26,7 @@ from sde.records.result import Done, Outcome, Refused, Tried
 from sde.registry.registry import Instance, Registry
 from sde.requests.plugging import admit, settled, waiting_request
 from sde.shard.shard import Shard
-from sde.wire import Code, Plugin, Refusal
+from sde.wire import Code, Fault, Plugin, Refusal
 from synopses import SynopsisError
 
 Twins = list[tuple[Instance, Instance]]
@@ -67,21 +67,26 @@ def begin(
         version, old, twins = _twins(registry, message, asked, request, shard.limits)
     except Refusal as refusal:
         return asked, settled(registry, message.request, Refused(refusal.fault))
-    fault = None
-    full = not replaying and not shard.has_room_for(twins)
-    shard.open_twins(twins, filled=not replaying)
+    if replaying:
+        shard.open_twins(twins, filled=False)
+        return asked, Tried(None)
+    return asked, Tried(_fill(shard, version, old, twins))
+
+
+def _fill(shard: Shard, version: PluginVersion, old: Predecessor, twins: Twins) -> Fault | None:
+    """Begin the twins with migrated states; if that fails why, and they get no tuples."""
+    has_room = shard.has_room_for(twins)
+    shard.open_twins(twins, filled=True)
     try:
-        if full:
+        if not has_room:
             raise PluginFailure(version.kind, "there is no room for its synopses beside the old")
-        if not replaying:
-            _migrate(shard, version, old, twins)
+        _migrate(shard, version, old, twins)
     except (PluginFailure, SynopsisError, UnfitPlugin) as error:
         reason = error.reason if isinstance(error, PluginFailure) else str(error)
         shard.quarantine(PluginFailure(version.kind, reason))
-        fault = Refusal(
-            Code.BROKEN_LAW, f"{version.kind} cannot take over {old.kind}: {reason}", "source"
-        ).fault
-    return asked, Tried(fault)
+        message = f"{version.kind} cannot take over {old.kind}: {reason}"
+        return Fault(Code.BROKEN_LAW, message, "source")
+    return None
 
 
 def _twins(
@@ -89,8 +94,10 @@ def _twins(
 ) -> tuple[PluginVersion, Predecessor, Twins]:
     """The new version, and an instance of it beside each that it shall replace."""
     old = predecessor(registry, request)
-    if old is None:
-        raise Refusal(Code.BAD_REQUEST, "migrate: there are no synopses to take over any more")
+    if old is None or old.kind != message.successions[0].predecessor:
+        raise Refusal(
+            Code.IN_USE, f"synopses of {request.name} came and went meanwhile: add it again"
+        )
     if any(registry.shelf.versions[kind].name == request.name for kind in registry.shelf.tried):
         raise Refusal(Code.IN_USE, f"another version of {request.name} is tried: add it later")
     version = admit(registry, message, request, asked.time, limits)

@@ -24,10 +24,10 @@ class _Some:
     groups: Collection[str]
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        return ((n, a) for n, a in self.store.arrays() if n.partition(".")[0] in self.groups)
+        return (found for group in sorted(self.groups) for found in self.store.arrays(group))
 
     def blobs(self) -> Iterator[tuple[str, bytes]]:
-        return ((n, b) for n, b in self.store.blobs() if n.partition(".")[0] in self.groups)
+        return (found for group in sorted(self.groups) for found in self.store.blobs(group))
 
 
 def dump_groups(store: Store, groups: Collection[str]) -> bytes:
@@ -56,11 +56,10 @@ def load_groups(store: Store, groups: Collection[str], data: bytes) -> None:
 
 def copy_group(store: Store, group: str, to: str) -> None:
     """The same arrays and blobs again, as another group, which must be empty."""
-    of_group = _Some(store, [group])
-    for name, array in list(of_group.arrays()):
+    for name, array in list(store.arrays(group)):
         copied = store.array(_renamed(name, to), array.dtype, array.shape[1:], len(array))
         copied[: len(array)] = array
-    for name, blob in list(of_group.blobs()):
+    for name, blob in list(store.blobs(group)):
         store.write_blob(_renamed(name, to), blob)
 
 

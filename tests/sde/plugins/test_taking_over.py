@@ -1,5 +1,7 @@
 """A new version of a plug-in takes over the synopses of the one before it, or leaves no trace."""
 
+from dataclasses import replace
+
 import pytest
 from plugin_sources import TOTAL, plugin_request, touchy
 from wire_messages import create, tuples
@@ -67,8 +69,8 @@ def no_laws(monkeypatch):
     monkeypatch.setattr(PluginProcess, "call", call)
 
 
-def engine_with(source, **options):
-    engine = LocalEngine(limits=LIMITS, **options)
+def engine_with(source, limits=LIMITS):
+    engine = LocalEngine(limits=limits)
     engine.run([plugin_request("total", source)])
     assert engine.settle()[0]["status"] == "ok"
     return engine
@@ -259,6 +261,15 @@ def test_one_state_of_one_shard_that_migrate_fails_on_is_enough(way):
     assert value(engine, "each", stream="a stream") == 777
 
 
+def test_a_version_that_finds_no_room_beside_the_old_one_is_refused():
+    engine = engine_with(TOTAL, limits=replace(LIMITS, max_bytes=3 * 40))
+    engine.run([create("each", kind="total", key=None, value="v", scope="stream")], DATA)
+    assert engine.ask(op="describe", uid="each")["value"]["shed"] == 0
+    reply = take_over(engine, SAME_LAYOUT)
+    assert "there is no room for its synopses beside the old" in reply["message"]
+    assert kinds(engine) == {"each": "total@1"}
+
+
 @pytest.mark.parametrize("source", [MIGRATING, WITH_COUNT])
 def test_a_replay_gives_the_same_states_without_calling_migrate(source, monkeypatch):
     engine = uses(engine_with(TOTAL))
@@ -294,6 +305,22 @@ def test_what_is_deleted_while_a_version_is_tried_does_not_come_back():
     assert kinds(engine).keys() == {"all", "each", "windowed"}
     for number in range(len(engine.stores)):
         assert len(engine.shard(number).registry.instances) == 3
+
+
+def test_a_version_that_was_examined_for_another_predecessor_takes_nothing_over():
+    engine = uses(engine_with(TOTAL))
+    engine.run([plugin_request("total", SAME_LAYOUT, id="p2", migrate=True)])
+    engine.union, examined = [], engine.union
+    engine.run([plugin_request("total", WITH_COUNT, id="p3")])
+    assert engine.settle()[-1]["value"]["kind"] == "total@2"
+    engine.run([create("newer", kind="total", key=None, value="v")])
+    engine.union = examined
+    (reply,) = engine.settle()
+    assert (reply["code"], "add it again" in reply["message"]) == ("in_use", True)
+    assert kinds(engine) == {
+        **dict.fromkeys(("all", "each", "one", "windowed"), "total@1"),
+        "newer": "total@2",
+    }
 
 
 def test_a_mended_version_takes_over_what_a_quarantined_one_left():

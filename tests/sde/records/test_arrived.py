@@ -77,7 +77,7 @@ LOOP = [
         request="p",
         declaration={"doc": "x"},
         fault=FAULT,
-        successions=[Succession({"width": 7}, MADE)],
+        successions=[Succession("fence@1", {"width": 7}, MADE)],
     ),
     Decided(request="p", fault=FAULT),
     Failed(kind="total@1", reason="raised"),
