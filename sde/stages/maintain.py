@@ -194,10 +194,8 @@ class Maintain:
 
     def _apply(self, told: Told, message: Loop) -> None:
         self._before.append(told)
-        if isinstance(message, Failed) and self._shard.number == 0:
-            keys = keys_of(self._shard.registry.shelf)
-            if message.kind in keys:
-                self.reports.append(note("quarantined", message.kind, keys, message.reason))
+        if isinstance(message, Failed) and message.kind not in self._shard.registry.shelf.reasons:
+            self._note_quarantine(message)
         if isinstance(message, Progress) and message.changed:
             self._due += self._watcher.changed(message.dataset)
         self._partials += apply_loop(self._shard, message, self._watcher)
@@ -251,7 +249,15 @@ class Maintain:
         for failure in failures:
             failed = Failed(kind=failure.kind, reason=failure.reason)
             self.reports.append(failed)
+            self._note_quarantine(failed)
             self._log(Told(position=_NOWHERE, time=self._shard.registry.time, message=failed))
+
+    def _note_quarantine(self, failed: Failed) -> None:
+        """One shard says it when it learns of it. A version that is tried is refused, no more."""
+        shelf = self._shard.registry.shelf
+        keys = keys_of(shelf)
+        if self._shard.number == 0 and failed.kind in keys and failed.kind not in shelf.tried:
+            self.reports.append(note("quarantined", failed.kind, keys, failed.reason))
 
     # -- requests --------------------------------------------------------------------------------
 

@@ -91,6 +91,16 @@ def test_a_plug_in_that_misbehaves_again_is_quarantined_again(engine):
     assert "no such thing" in described(engine, "all")["reason"]
 
 
+def test_a_quarantine_is_one_line_of_the_log_however_many_shards_met_it(engine, caplog):
+    engine.run([], tuples("d", [(f"s{i}", {"k": 3, "v": 77}) for i in range(7)]))
+    engine.settle()
+    engine.ask(op="estimate", id="e", uid="all", query={})
+    lines = [r.getMessage() for r in caplog.records if r.name == "sde.requests.examining"]
+    assert [line.split(":")[0] for line in lines if "quarantined" in line] == [
+        "quarantined kind=raises version=1 key=-"
+    ]
+
+
 def test_what_is_not_quarantined_cannot_be_released(engine):
     refused = engine.ask(op="release", name="raises")
     assert (refused["code"], refused["field"]) == ("bad_request", "name")

@@ -7,7 +7,7 @@ from plugin_sources import TOTAL, plugin_request, touchy
 from wire_messages import create, tuples
 
 from sde.limits import StateLimits
-from sde.plugins import calls
+from sde.plugins import calls, examination
 from sde.plugins.process import PluginProcess
 from sde.records.loop import Failed
 from sde.stages.maintain import open_shard, replay
@@ -56,17 +56,27 @@ FREE_DOUBLED = (
 )
 
 
+EXAMINED = {}
+
+
 @pytest.fixture(autouse=True)
-def no_laws(monkeypatch):
-    """They have tests of their own, and take seconds."""
-    real = PluginProcess.call
+def quick_examination(monkeypatch):
+    """Laws have tests of their own, and take seconds; nothing is examined twice."""
+    real, examine = PluginProcess.call, examination.examine
 
     def call(self, call, *rest, **options):
         if isinstance(call, calls.ListLaws):
             return calls.LawNames({}), []
         return real(self, call, *rest, **options)
 
+    def once(name, source, memory, predecessor):
+        key = source, repr(predecessor)
+        if key not in EXAMINED:
+            EXAMINED[key] = examine(name, source, memory, predecessor)
+        return EXAMINED[key]
+
     monkeypatch.setattr(PluginProcess, "call", call)
+    monkeypatch.setattr(examination, "examine", once)
 
 
 def engine_with(source, limits=LIMITS):
