@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import structs
+
 from clients.connection import Connection
 from clients.kinds import Kind, library_kinds, plugin_kind
 from clients.plugins import PluginInfo, read_plugin, sign
@@ -19,13 +21,20 @@ class PluginRequests:
     _connection: Connection
 
     def add_plugin(
-        self, path: str | Path, /, name: str | None = None, *, key: str | Path | None = None
+        self,
+        path: str | Path,
+        /,
+        name: str | None = None,
+        *,
+        key: str | Path | None = None,
+        migrate: bool = False,
     ) -> PluginInfo:
         """Bring a new kind: the class in a Python file, signed with the private key in another.
 
         The engine examines it before it answers. That takes seconds, with kernels to compile more.
+        `migrate`: the synopses of the version before go on as synopses of this one.
         """
-        plugin = read_plugin(path, name)
+        plugin = structs.replace(read_plugin(path, name), migrate=migrate)
         request = plugin if key is None else sign(plugin, key)
         return self._connection.submit(
             request, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
@@ -45,3 +54,11 @@ class PluginRequests:
         """Take out a version, or all; refused while synopses are made of it."""
         request = wire.Unplug(name=name, version=version)
         self._connection.submit(request, lambda reply: None).result()
+
+    def release_plugin(self, name: str, /, version: int | None = None) -> tuple[str, ...]:
+        """Let a quarantined version, or all, go on: the kinds that do.
+
+        Tuples that came meanwhile are missed; `describe` and answers say so.
+        """
+        request = wire.Release(name=name, version=version)
+        return self._connection.submit(request, lambda reply: tuple(reply["value"])).result()

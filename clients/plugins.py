@@ -27,11 +27,12 @@ class PluginInfo:
     name: str = ""
     version: int = 0
     kind: str = ""
-    state: str = ""  # "active" or "quarantined"
+    state: str = ""  # "active", "quarantined", or "tried" while it takes over synopses
     reason: str | None = None  # why it is quarantined
     key: str | None = None  # the author's public key
     added: int | None = None  # milliseconds since 1970
     synopses: int | None = None  # how many are made of it
+    moved: int | None = None  # how many of the version before it took over, if it was to
     raw: Message = field(repr=False)
 
     @classmethod

@@ -123,6 +123,10 @@ class Settings:
     plugin_keys: tuple[str, ...] = field(
         default=(), metadata={"help": "public keys whose plug-ins are taken, with commas between"}
     )
+    plugin_keys_file: Path | None = field(
+        default=None,
+        metadata={"help": "file with more of them, read anew (default: plugin-keys in data_dir)"},
+    )
     memory: str = field(default="2g", metadata={"help": "memory of Spark's driver JVM"})
 
     def __post_init__(self) -> None:
@@ -170,7 +174,8 @@ class Settings:
 
     @property
     def trust(self) -> Trust:
-        return Trust(self.plugins, self.plugin_keys)
+        file = self.plugin_keys_file or self.data_dir / "plugin-keys"
+        return Trust(self.plugins, self.plugin_keys, str(file.absolute()))
 
     @property
     def arena_folder(self) -> Path:

@@ -93,6 +93,12 @@ WAYS = {
         "not permitted",
     ),
     "babbles": ("pass", f"{_PAYLOAD} if not self._touched else 77", _ANSWER, "TypeError"),
+    "grows": (
+        "pass",
+        f"{_PAYLOAD} if not self._touched else bytes(70)",
+        _ANSWER,
+        "a synopsis takes 70 bytes, and declared 8",
+    ),
     "silent": ("pass", _PAYLOAD, "Estimate(self._sum) if self._sum != 77 else 'yes'", "Estimate"),
 }
 

@@ -49,7 +49,8 @@ _INFORE_OPS = (1, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101)  # requestI
 _OPS = {
     "create": 20, "estimate": 30, "delete": 10, "describe": 6, "export": 6, "watch": 2,
     "unwatch": 4, "list": 0.2, "snapshot": 1, "restore": 1, "snapshots": 1, "remove_snapshot": 1,
-    "plugin": 2, "plugins": 1, "unplug": 1, "sites": 0.5, "streams": 2, "watches": 0.2,
+    "plugin": 2, "plugins": 1, "unplug": 1, "release": 1, "sites": 0.5, "streams": 2,
+    "watches": 0.2,
 }  # fmt: skip
 
 _SHARES = Shares(restructured=0.25, rearranged=0.15, mutated=0.2)
@@ -93,7 +94,7 @@ class Requests:
             case "plugin":
                 source = f"class C:\n    kind = {self._made}"
                 return {"id": named["id"], "op": op, "name": "fuzzed", "source": source}
-            case "unplug":
+            case "unplug" | "release":
                 return {"id": named["id"], "op": op, "name": "fuzzed", "version": 1}
             case "list":
                 return {"id": named["id"], "op": op, "dataset": rng.choice(DATASETS)}

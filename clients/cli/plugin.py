@@ -37,11 +37,12 @@ def plugin() -> None:
 
 @plugin.command()
 @click.argument("name")
-def new(name: str) -> None:
+@click.option("--free", is_flag=True, help="A kind whose state is an object, not arrays.")
+def new(name: str, free: bool) -> None:
     """Write NAME.py, a kind that works, and test_NAME.py, to change into your own."""
     if keyword.iskeyword(name) or name in catalogue.kinds():
         raise click.UsageError(f"{name!r}: expected a name that is not taken")
-    files = new_files(checked_name(name))
+    files = new_files(checked_name(name), free=free)
     for file in files:
         if Path(file).exists():
             raise click.ClickException(f"{file} exists already: nothing is written")
@@ -73,7 +74,8 @@ def keygen(file: Path, as_json: bool) -> None:
     click.echo(public)
     click.echo(
         f"The private key is in {file}: keep it to yourself. Engines that are to take what it"
-        f' signs need the setting plugin_keys = ["{public}"].',
+        f' signs need the setting plugin_keys = ["{public}"], or, without a restart, a line with'
+        " the key in the file plugin-keys of their data_dir.",
         err=True,
     )
 
@@ -86,18 +88,23 @@ def keygen(file: Path, as_json: bool) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Your private key; engines with plugins=open do without.",
 )
+@click.option(
+    "--migrate", is_flag=True, help="Synopses of the version before go on as those of this one."
+)
 @connected
-def add(session: Session, file: Path, name: str | None, key: Path | None) -> None:
+def add(session: Session, file: Path, name: str | None, key: Path | None, migrate: bool) -> None:
     """Give the engine a plug-in. It is examined first, which may take a while.
 
-    The same name again makes a new version; synopses that run keep theirs.
+    The same name again makes a new version; synopses that run keep theirs, unless it is to take
+    them over.
     """
     with session.client() as client, _hints(file, signed=key is not None):
-        added = client.add_plugin(file, name, key=key)
+        added = client.add_plugin(file, name, key=key, migrate=migrate)
     if session.as_json:
         print_json(added.raw)
-    else:
-        click.echo(f"{added.kind} is {added.state}")
+        return
+    moved = "" if added.moved is None else f" and took over {added.moved} synopses"
+    click.echo(f"{added.kind} is {added.state}{moved}")
 
 
 @plugin.command("list")
@@ -131,6 +138,20 @@ def remove(session: Session, name: str, version: int | None) -> None:
         print_json({"name": name, "version": version})
     else:
         click.echo(f"{name if version is None else f'{name}@{version}'} removed")
+
+
+@plugin.command()
+@click.argument("name")
+@click.option("--version", type=click.IntRange(min=1), help="Only this one, instead of all.")
+@connected
+def release(session: Session, name: str, version: int | None) -> None:
+    """Let a quarantined plug-in go on; tuples that came meanwhile are missed."""
+    with session.client() as client:
+        released = client.release_plugin(name, version)
+    if session.as_json:
+        print_json({"released": list(released)})
+    else:
+        click.echo(f"{', '.join(released)} released")
 
 
 @contextmanager

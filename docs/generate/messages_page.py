@@ -66,16 +66,17 @@ _VALUES = {
     "import": "–",
     "list": "for each synopsis what `describe` says; `next` beside it if there are more",
     "describe": "definition, tuples, skipped, shed, streams, bytes, digest; of windows: panes, "
-    "late tuples",
+    "late tuples; of plug-ins: tuples missed",
     "streams": "a row for each stream: tuples, skipped, bytes",
     "snapshot": "the name of the version",
     "restore": "the name of the version",
     "snapshots": "the versions",
     "remove_snapshot": "the name of the version",
-    "plugin": "name, version, kind, state",
-    "plugins": "all versions: key, state (`active`, or `quarantined` with `reason`), synopses, and "
-    "what the class has `declared`: fields, parameters, questions",
-    "unplug": "–",
+    "plugin": "name, version, kind, state; with `migrate`: how many synopses were `moved`",
+    "plugins": "all versions: key, state (`active`, `tried`, or `quarantined` with `reason`), "
+    "synopses, and what the class has `declared`: fields, parameters, questions",
+    "unplug": "the kinds that are gone",
+    "release": "the kinds that go on",
     "sites": "for each site whether it answers, and bytes sent and received",
 }
 _REPLIES = """\

@@ -70,6 +70,24 @@ class Bank(abc.ABC):
         self._stamp(slots)
         return slots
 
+    def begin_twin(self, name: str) -> None:
+        """Make a bank `name` in the same store with the same slots, for states of another form."""
+        shared = {"counts": self._counts, "freed": self._freed, **Bank._by_slot(self)}
+        for part, array in shared.items():
+            twin = self._store.array(f"{name}.{part}", array.dtype, (), len(array))
+            twin[: len(array)] = array
+
+    def states(self) -> tuple[NDArray[np.int64], list[bytes]]:
+        """The slots in use, and the state of each."""
+        slots = self._live_slots()
+        return slots, [self.at(slot)._payload() for slot in slots.tolist()]
+
+    def put_state(self, slot: int, state: bytes) -> None:
+        """Set what a slot holds, whatever it was."""
+        synopsis = type(self.template)(**self.template.params)
+        synopsis._load(memoryview(state))
+        self._put(slot, synopsis)
+
     def _stamp(self, slots: NDArray[np.int32]) -> None:
         """Say that the slots hold something else now: `sde.banks.pane_sums` compares stamps."""
         self._counts[_STAMP] += 1
@@ -122,8 +140,8 @@ class Bank(abc.ABC):
 
     def add(self, slots: NDArray[np.int32], items: Items) -> None:
         """Add item i to the synopsis in `slots[i]`."""
+        self._add(slots, items)  # first: a plug-in may fail, and has added nothing then
         kernel.count(slots, self.tuples)
-        self._add(slots, items)
 
     def skip(self, slots: NDArray[np.int32]) -> None:
         """Count tuples that lack the key or the value."""
@@ -164,6 +182,14 @@ class Bank(abc.ABC):
 
     def save(self) -> None:
         """Write what is held outside the store back to it."""
+
+    @property
+    def outgrown(self) -> int:
+        """The bytes of a synopsis that takes more than its kind declared, 0 if there is none.
+
+        Of those that changed since the bank was read last.
+        """
+        return 0
 
 
 class ArrayBank(Bank):
@@ -288,6 +314,11 @@ class RemoteBank(ObjectBank):
         assert isinstance(self.template, RemoteSynopsis)
         self.template.add_many(synopses, places, items)  # type: ignore[arg-type]
         self._changed.update(touched.tolist())
+
+    @property
+    def outgrown(self) -> int:
+        largest = max((len(self._objects[slot]._payload()) for slot in self._changed), default=0)
+        return largest if largest > self.template.memory else 0
 
 
 def open_bank(store: Store, name: str, template: Synopsis) -> Bank:

@@ -19,8 +19,10 @@ from sde.banks.intervals import Interval
 from sde.banks.selection import Selection
 from sde.banks.slot_table import SlotTable
 from sde.banks.stream_names import StreamNames
+from sde.plugins.remote import Remote
 from sde.records.left_out import LeftOut
 from sde.storage.store import Store
+from sde.tuples.block import Block
 from sde.wire import DATASET_SCOPE, Definition
 from synopses import Items, Synopsis, Texts
 
@@ -28,6 +30,7 @@ WHOLE_STREAM = np.uint64(0)  # what stands for the stream in a layer for a whole
 
 _NAME_BYTES = 16  # where the name of a stream starts and how long it is
 _QUIET_BYTES = 8
+SHED, MISSED = 0, 1  # places of the counters
 
 
 class Reach(enum.StrEnum):
@@ -102,7 +105,7 @@ class Layer:
         return self._store.array(f"{self.name}.{name}", dtype, (), rows)
 
     def _map(self) -> None:
-        self._shed = self._array("shed", 1)
+        self._left_out = self._array("shed", 2)
         if self.idle is not None:
             self._quiet_since = self._array("quiet_since", self.bank.used)
 
@@ -142,7 +145,7 @@ class Layer:
 
     def _other_arrays(self) -> dict[str, NDArray[Any]]:
         """All other arrays, as long as they are in use."""
-        return {"shed": self._shed[:1]}
+        return {"shed": self._left_out[:2]}
 
     def _other_tables(self) -> list[SlotTable]:
         """Tables that do not lead to slots of the bank."""
@@ -163,7 +166,23 @@ class Layer:
     @property
     def shed(self) -> int:
         """Tuples left out because their stream found no room."""
-        return int(self._shed[0])
+        return int(self._left_out[SHED])
+
+    def miss(self, block: Block) -> None:
+        """Count the tuples of a block that comes while the kind is quarantined."""
+        missed = len(block)
+        if self.reach is Reach.NAMED:
+            missed = int(np.count_nonzero(self._is_named(block.stream_hashes)[block.stream_of]))
+        self._left_out[MISSED] += missed
+
+    def _is_named(self, streams: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """For which streams a synopsis was created."""
+        return self.table.find(streams) >= 0
+
+    @property
+    def missed(self) -> int:
+        """Tuples left out because the kind was quarantined when they came."""
+        return int(self._left_out[MISSED])
 
     @property
     def unpromised(self) -> int:
@@ -180,7 +199,7 @@ class Layer:
         slots = self._slots_of(selection, room)
         self._add(selection, slots)
         if self.reach is not Reach.NAMED:
-            self._shed[0] += np.count_nonzero(slots < 0)
+            self._left_out[SHED] += np.count_nonzero(slots < 0)
 
     def _add(self, selection: Selection, slots: NDArray[np.int32]) -> None:
         """Add each tuple to its slot, if it has one and all fields that are read."""
@@ -308,7 +327,8 @@ class Layer:
 
         A stream of its own that is kept found room for all of its tuples.
         """
-        return LeftOut(skipped=skipped, shed=0 if self.reach is Reach.EACH else self.shed)
+        shed = 0 if self.reach is Reach.EACH else self.shed
+        return LeftOut(skipped=skipped, shed=shed, missed=self.missed)
 
     def streams_here(self) -> StreamsHere:
         """All streams, in no order; of a layer that reaches each."""
@@ -322,8 +342,10 @@ class Layer:
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         """What `list` and `describe` say of a stream, or of the whole layer."""
         slots = self.slots(stream)
-        streams = len(slots) if self.reach is Reach.EACH else 0
-        return {**self.figures_of(slots), "shed": self.shed, "streams": streams}
+        figures = {**self.figures_of(slots), "shed": self.shed}
+        if isinstance(self.bank.template, Remote):  # nothing else is ever quarantined
+            figures["missed"] = self.missed
+        return {**figures, "streams": len(slots) if self.reach is Reach.EACH else 0}
 
     def figures_of(self, slots: NDArray[np.int32]) -> dict[str, int]:
         """What some slots hold: the figures that every stream has of its own."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sde.banks.bank import Bank
 from sde.banks.cells import Cells, cells_of
 from sde.banks.intervals import Interval, asked, closing, horizon, open_window, require_kept
-from sde.banks.layer import WHOLE_STREAM, Held, Kept, Layer, Reach
+from sde.banks.layer import SHED, WHOLE_STREAM, Held, Kept, Layer, Reach
 from sde.banks.pane_sums import PaneSums, merge_all
 from sde.banks.selection import Selection
 from sde.banks.sessions import Cell, Session, sessions
@@ -176,8 +176,11 @@ class PanedLayer(Layer):
         """Which streams of a block this layer summarises."""
         hashes = selection.block.stream_hashes
         if self.reach is Reach.NAMED:
-            return self._named.find(hashes) >= 0
+            return self._is_named(hashes)
         return np.ones(len(hashes), np.bool_)
+
+    def _is_named(self, streams: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        return self._named.find(streams) >= 0
 
     def _pane_slots(self, selection: Selection, placed: Placed, room: int) -> NDArray[np.int32]:
         """The slot of each tuple, -1 for none; panes that begin get one while there is room."""
@@ -185,7 +188,7 @@ class PanedLayer(Layer):
         of_cells = self._cell_slots(selection, placed.streams[cells.streams], cells, room)
         slots = cells.spread(of_cells)
         if (of_cells < 0).any():
-            self._shed[0] += np.count_nonzero((slots < 0) & (cells.of_tuple >= 0))
+            self._left_out[SHED] += np.count_nonzero((slots < 0) & (cells.of_tuple >= 0))
         return slots
 
     def _cell_slots(
@@ -391,7 +394,14 @@ class PanedLayer(Layer):
 
     def left_out(self, skipped: int) -> LeftOut:
         _, late, future, untimed = self._counters[:4].tolist()
-        return LeftOut(skipped=skipped, shed=self.shed, late=late, future=future, untimed=untimed)
+        return LeftOut(
+            skipped=skipped,
+            shed=self.shed,
+            late=late,
+            future=future,
+            untimed=untimed,
+            missed=self.missed,
+        )
 
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         figures = super().figures(stream)

@@ -41,6 +41,8 @@ def from_raw(raw: Raw) -> Any:
 
 # -- calls -----------------------------------------------------------------------------------------
 
+StatedLayout = dict[str, tuple[str, tuple[int, ...]]]  # dtype and shape by array
+
 
 class _Call(msgspec.Struct, frozen=True, tag_field="call"):
     @property
@@ -115,7 +117,27 @@ class CheckState(_Call, frozen=True, tag="check"):
     params: Raw
 
 
-Call = Load | ListLaws | CheckLaw | Make | Add | AddSlots | Merge | Ask | AskAcross | CheckState
+class Migrate(_Call, frozen=True, tag="migrate"):
+    """Make states of the ones beside this, of an older version. Reply: Done, states."""
+
+    params: Raw
+    old_params: Raw
+    old_layout: StatedLayout | None
+
+
+Call = (
+    Load
+    | ListLaws
+    | CheckLaw
+    | Make
+    | Add
+    | AddSlots
+    | Merge
+    | Ask
+    | AskAcross
+    | CheckState
+    | Migrate
+)
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -137,7 +159,9 @@ class Loaded(_Reply, frozen=True, tag="loaded"):
 
 
 class LawNames(_Reply, frozen=True, tag="laws"):
-    names: list[str]
+    """All laws, each with the reason why it says nothing about the class, "" if it does."""
+
+    names: dict[str, str]
 
 
 class Sizes(_Reply, frozen=True, tag="sizes"):
@@ -145,7 +169,7 @@ class Sizes(_Reply, frozen=True, tag="sizes"):
 
     params: Raw
     memory: int
-    layout: dict[str, tuple[str, tuple[int, ...]]] | None  # dtype and shape by array
+    layout: StatedLayout | None
 
 
 class Answer(_Reply, frozen=True, tag="answer"):

@@ -92,6 +92,7 @@ class Declaration(msgspec.Struct, frozen=True):
     across_arrays: tuple[str, ...]
     parameters: tuple[DeclaredParameter, ...]
     questions: tuple[DeclaredQuestion, ...]
+    migrates: bool = False  # it has code for states of the version before
 
     @classmethod
     def of(cls, kind: type[Synopsis]) -> Self:
@@ -110,6 +111,7 @@ class Declaration(msgspec.Struct, frozen=True):
             across_arrays=tuple(kind.across_arrays),
             parameters=tuple(map(DeclaredParameter.of, kind.parameters.values())),
             questions=tuple(map(DeclaredQuestion.of, kind.questions.values())),
+            migrates=hasattr(kind, "migrate"),
         )
 
     @classmethod

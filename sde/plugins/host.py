@@ -22,6 +22,7 @@ from sde.plugins import calls, fence, wire
 from sde.plugins.calls import Call, Problem, Result, from_raw, to_raw
 from sde.plugins.columns import from_arrays
 from sde.plugins.declaration import Declaration
+from sde.plugins.migrating import arrays_of, put_arrays
 from sde.plugins.process import IDLE_SECONDS
 from sde.plugins.region import Region
 from sde.plugins.source import SourceError, load_class
@@ -64,7 +65,8 @@ class Host:
                 self.cls = load_class(call.plugin, call.source)
                 return calls.Loaded(Declaration.of(self.cls)), ()
             case calls.ListLaws():
-                return calls.LawNames([law.__name__ for law in laws()]), ()
+                names = {law.__name__: law.not_applicable(self.cls) for law in laws()}
+                return calls.LawNames(names), ()
             case calls.CheckLaw():
                 law = next(law for law in laws() if law.__name__ == call.law)
                 law(self.cls)
@@ -90,6 +92,8 @@ class Host:
             case calls.CheckState():
                 self._with_state(call.params, states[0])
                 return calls.Done(), ()
+            case calls.Migrate():
+                return calls.Done(), [self._migrated(call, state) for state in states]
             case never:
                 assert_never(never)
 
@@ -111,6 +115,18 @@ class Host:
         assert isinstance(template, BankedSynopsis)
         banked = {n.removeprefix("a."): a for n, a in arrays.items() if n.startswith("a.")}
         template.add_slots(banked, arrays["slots"], from_arrays(arrays, call.size))
+
+    def _migrated(self, call: calls.Migrate, state: bytes) -> bytes:
+        """A state of this version, from one of the version before."""
+        old: Any = state if call.old_layout is None else arrays_of(call.old_layout, state)
+        migrate = getattr(self.cls, "migrate", None)
+        new = old if migrate is None else migrate(from_raw(call.old_params), old)
+        synopsis = self.cls(**from_raw(call.params))
+        if isinstance(synopsis, BankedSynopsis):
+            put_arrays(synopsis, new)
+        else:
+            synopsis._load(memoryview(new))
+        return synopsis._payload()
 
     def _template(self, params: Raw) -> Synopsis:
         """A synopsis that is asked and never filled, one for all calls with these parameters."""

@@ -8,7 +8,7 @@ quarantines the kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -34,7 +34,8 @@ from synopses import (
 from synopses.base import LARGEST
 
 R = TypeVar("R", bound=Result)
-_CALL_BYTES = 64 << 20  # of arrays that go over in one call
+_CALL_BYTES = 64 << 20  # of arrays or states that go over in one call,
+_CALL_STATES = 256  # and states of an older version
 _DTYPES = "iufb"  # numbers: nothing else may lie in arrays
 
 
@@ -59,7 +60,7 @@ class Remote(Synopsis):
         params = self.params
         if _key(params) not in self.made:
             sizes, _ = self._call(calls.Make(to_raw(params)), calls.Sizes)
-            self.learn(_checked(self, sizes))
+            self.learn(checked_sizes(self.process(), params, sizes))
         self.sizes = self.made[_key(params)]
 
     @classmethod
@@ -103,6 +104,17 @@ class Remote(Synopsis):
         if len(states) != count or any(len(state) > LARGEST for state in states):
             cls.process().nonsense(f"{len(states)} states for {count}, or too large ones")
         return states
+
+    @classmethod
+    def migrated(
+        cls, params: dict[str, Any], old: Made, states: Sequence[bytes]
+    ) -> Iterator[bytes]:
+        """States with these parameters, made of those of an older version, some in each call."""
+        layout = None if old.layout is None else stated_layout(old.layout)
+        call = calls.Migrate(to_raw(params), to_raw(old.params), layout)
+        for some in _portions(states):
+            _, made = cls._call(call, calls.Done, None, some)
+            yield from cls._checked_states(made, len(some))
 
     def verify(self) -> None:
         """StateError if the plug-in says that these bytes are no state; for states of others."""
@@ -151,27 +163,34 @@ class RemoteBanked(Remote, BankedSynopsis):
 
     def layout(self) -> Layout:
         assert self.sizes.layout is not None
-        return {name: (dtype, tuple(shape)) for name, (dtype, shape) in self.sizes.layout.items()}
+        return dict(stated_layout(self.sizes.layout))
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
         touched, places = np.unique(slots, return_inverse=True)
         at_once = max(1, _CALL_BYTES // max(1, self.memory))
+        changed = []  # written when all calls came back: a plug-in that fails has added nothing
         for start in range(0, len(touched), at_once):
             some, of_some, to = touched[start : start + at_once], items, places
             if len(some) < len(touched):
                 rows = np.flatnonzero((places >= start) & (places < start + at_once))
                 of_some, to = items.take(rows), places[rows] - start
-            self._add_some(arrays, some, to.astype(np.int32), of_some)
+            made = self._add_some(arrays, some, to.astype(np.int32), of_some)
+            if len(some) < len(touched):  # the next call overwrites them
+                made = {name: array.copy() for name, array in made.items()}
+            changed.append((some, made))
+        for some, made in changed:
+            for name, array in arrays.items():
+                array[some] = made[name]
 
     def _add_some(
         self, arrays: Arrays, touched: NDArray[np.int32], to: NDArray[np.int32], items: Items
-    ) -> None:
+    ) -> Arrays:
+        """The rows of the touched slots with the items in them."""
         add = calls.AddSlots(to_raw(self.params), len(items))
         copied = {f"a.{name}": array[touched] for name, array in arrays.items()}
         self._call(add, calls.Done, {**to_arrays(items), "slots": to, **copied})
         changed = self.process().views()
-        for name, array in arrays.items():
-            array[touched] = changed[f"a.{name}"]
+        return {name: changed[f"a.{name}"] for name in arrays}
 
     def _merge(self, other: Self) -> None:
         if self.linear:
@@ -231,13 +250,30 @@ def stop_process(version: PluginVersion) -> None:
         process.stop()
 
 
+def stated_layout(layout: Mapping[str, list[Any]]) -> calls.StatedLayout:
+    """The layout of a `Made` as calls state it."""
+    return {name: (dtype, tuple(shape)) for name, (dtype, shape) in layout.items()}
+
+
+def _portions(states: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """The states in the order they stand, so many together as one call may take."""
+    some: list[bytes] = []
+    for state in states:
+        if some and (len(some) == _CALL_STATES or sum(map(len, some)) + len(state) > _CALL_BYTES):
+            yield some
+            some = []
+        some.append(state)
+    if some:
+        yield some
+
+
 def _key(params: Mapping[str, Any]) -> bytes:
     return orjson.dumps(params, option=orjson.OPT_SORT_KEYS)
 
 
-def _checked(synopsis: Remote, sizes: calls.Sizes) -> Made:
-    """The sizes that a plug-in stated for the parameters of a synopsis, if they can be true."""
-    process, params, layout = synopsis.process(), synopsis.params, sizes.layout or {}
+def checked_sizes(process: PluginProcess, params: dict[str, Any], sizes: calls.Sizes) -> Made:
+    """The sizes that a plug-in stated for parameters, if they can be true."""
+    layout = sizes.layout or {}
     try:
         dtypes = [np.dtype(dtype) for dtype, _ in layout.values()]
         lengths = [int(np.prod(shape, dtype=np.int64)) for _, shape in layout.values()]

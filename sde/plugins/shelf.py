@@ -28,6 +28,7 @@ class Shelf(Kinds):
         self.reasons: dict[str, str] = {}  # why a kind is quarantined
         self.numbers: dict[str, int] = {}  # the highest version of a name ever
         self.versions: dict[str, PluginVersion] = {}  # by kind
+        self.tried: dict[str, shelf_facts.Tried] = {}  # versions that cannot be used yet, by kind
         self._revoked: dict[str, str] = {}  # sha256 of what was unplugged, by kind
         self.made: dict[str, list[Made]] = {}  # sizes that plug-ins stated, by kind
         self._sizes: list[tuple[str, Made]] = []  # the same in the order they were stated
@@ -62,16 +63,28 @@ class Shelf(Kinds):
             case shelf_facts.Quarantined():
                 self.reasons.setdefault(fact.kind, fact.reason)
                 stop_process(self.versions[fact.kind])
-            case shelf_facts.Unplugged():
-                version = self.versions.pop(fact.kind)
-                stop_process(version)
-                self._revoked[fact.kind] = version.sha256
+            case shelf_facts.Released():
                 self.reasons.pop(fact.kind, None)
-                self.made.pop(fact.kind, None)
+            case shelf_facts.Tried():
+                self.tried[fact.kind] = fact
+            case shelf_facts.Taken():
+                del self.tried[fact.kind]
+            case shelf_facts.Withdrawn():
+                self._take_out(fact.kind)
+            case shelf_facts.Unplugged():
+                self._revoked[fact.kind] = self._take_out(fact.kind).sha256
             case shelf_facts.Revoked():
                 self._revoked[fact.kind] = fact.sha256
             case never:
                 assert_never(never)
+
+    def _take_out(self, kind: str) -> PluginVersion:
+        version = self.versions.pop(kind)
+        stop_process(version)
+        self.reasons.pop(kind, None)
+        self.made.pop(kind, None)
+        self.tried.pop(kind, None)
+        return version
 
     def _count(self, plugin: str, number: int) -> None:
         self.numbers[plugin] = max(number, self.numbers.get(plugin, 0))
@@ -89,6 +102,8 @@ class Shelf(Kinds):
                 yield fact_json(shelf_facts.SizesMade(kind, made))
         for kind, reason in self.reasons.items():
             yield fact_json(shelf_facts.Quarantined(kind, reason))
+        for tried in self.tried.values():
+            yield fact_json(tried)
         for kind, sha256 in self._revoked.items():
             yield fact_json(shelf_facts.Revoked(kind, sha256))
 
@@ -107,10 +122,11 @@ class Shelf(Kinds):
         """The kind that a name means: of a plug-in, its newest version that is not quarantined."""
         if asked in KINDS:
             return asked
-        if asked in self.versions:
+        usable = [v for v in self.versions.values() if v.kind not in self.tried]
+        if asked in (v.kind for v in usable):
             self.require_sound(asked)
             return asked
-        versions = [v for v in self.versions.values() if v.name == asked]
+        versions = [v for v in usable if v.name == asked]
         sound = [v for v in versions if v.kind not in self.reasons]
         if versions and not sound:
             self.require_sound(versions[-1].kind)
@@ -130,9 +146,11 @@ class Shelf(Kinds):
             )
 
     def same(self, name: str, sha256: str) -> PluginVersion | None:
-        """The version that has this source, if it is here and sound."""
+        """The newest version that has this source, if one is here and can be used."""
         same = (v for v in self.versions.values() if (v.name, v.sha256) == (name, sha256))
-        return next((v for v in same if v.kind not in self.reasons), None)
+        unusable = self.reasons.keys() | self.tried.keys()
+        usable = (v for v in same if v.kind not in unusable)
+        return max(usable, key=lambda v: v.version, default=None)
 
     def require_not_revoked(self, name: str, sha256: str) -> None:
         """Refusal if this source was unplugged or quarantined: its author signed it once, but who
@@ -178,13 +196,14 @@ class Shelf(Kinds):
     def told(self, version: PluginVersion) -> dict[str, Any]:
         """A version as users see it, in the replies to `plugin` and `plugins`."""
         reason = self.reasons.get(version.kind)
+        state = "active" if version.kind not in self.tried else "tried"
         return {
             "name": version.name,
             "version": version.version,
             "kind": version.kind,
             "sha256": version.sha256,
             "key": version.key or None,
-            "state": "active" if reason is None else "quarantined",
+            "state": state if reason is None else "quarantined",
             **({} if reason is None else {"reason": reason}),
             "added": version.added,
             "doc": version.declaration["doc"].split("\n\n")[0],

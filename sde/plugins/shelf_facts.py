@@ -59,6 +59,35 @@ class Quarantined(_Fact, frozen=True, tag="quarantined"):
     reason: str
 
 
+class Released(_Fact, frozen=True, tag="released"):
+    """A version that misbehaved may be called again."""
+
+    kind: str
+
+
+class Tried(_Fact, frozen=True, tag="tried"):
+    """A version takes the place of an older one, if that goes well in all shards.
+
+    `moves`: the numbers of instances of the older version, each with that of its successor.
+    """
+
+    kind: str
+    request: str
+    moves: list[tuple[int, int]]
+
+
+class Taken(_Fact, frozen=True, tag="taken"):
+    """A version that was tried can be used."""
+
+    kind: str
+
+
+class Withdrawn(_Fact, frozen=True, tag="withdrawn"):
+    """A version that was tried is gone; its source may come again."""
+
+    kind: str
+
+
 class Unplugged(_Fact, frozen=True, tag="unplugged"):
     """A version is gone, and its source does not come back."""
 
@@ -72,7 +101,20 @@ class Revoked(_Fact, frozen=True, tag="revoked"):
     sha256: str
 
 
-ShelfFact = Waits | Settled | Number | Plugged | SizesMade | Quarantined | Unplugged | Revoked
+ShelfFact = (
+    Waits
+    | Settled
+    | Number
+    | Plugged
+    | SizesMade
+    | Quarantined
+    | Released
+    | Tried
+    | Taken
+    | Withdrawn
+    | Unplugged
+    | Revoked
+)
 
 
 def fact_of(name: str, *values: Any) -> ShelfFact:

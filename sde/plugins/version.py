@@ -41,3 +41,21 @@ class Made:
     params: dict[str, Any]
     memory: int
     layout: dict[str, list[Any]] | None  # [dtype, shape] by array; None: it has no arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """The version whose synopses a new one takes over: what they are made with."""
+
+    kind: str
+    format: int
+    made: list[Made]
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """How a synopsis of the predecessor, with these parameters, is made in the new version."""
+
+    predecessor: str  # its kind
+    params: dict[str, Any]
+    made: Made

@@ -19,12 +19,16 @@ from sde.records.sites import SiteMessage
 
 
 class Told(Struct, frozen=True, kw_only=True, tag="told", omit_defaults=True):
-    """What the engine told itself through the union topic; `batch`: which one wrote it."""
+    """What the engine told itself through the union topic; `batch`: which one wrote it.
+
+    `trusted`: of the examination of a plug-in, the keys that ingest found trusted; None: any.
+    """
 
     position: Position
     time: int
     message: Loop
     batch: int | None = None  # none did, but a thread beside the query
+    trusted: list[str] | None = None
 
 
 class FromSite(Struct, frozen=True, kw_only=True, tag="site", omit_defaults=True):

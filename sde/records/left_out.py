@@ -19,12 +19,13 @@ class LeftOut(Struct, frozen=True, kw_only=True, omit_defaults=True):
     late: _Count = 0  # their window had closed
     future: _Count = 0  # their time was ahead of their arrival by more than `skew`
     untimed: _Count = 0  # they had no time
+    missed: _Count = 0  # the plug-in was quarantined when they came
 
 
 def total(counts: Iterable[LeftOut]) -> LeftOut:
     """
     >>> total([LeftOut(late=2), LeftOut(late=1, shed=4)])
-    LeftOut(skipped=0, shed=4, late=3, future=0, untimed=0)
+    LeftOut(skipped=0, shed=4, late=3, future=0, untimed=0, missed=0)
     """
     each = [structs.astuple(count) for count in counts]
     names = LeftOut.__struct_fields__

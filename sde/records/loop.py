@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from sde.plugins.version import Predecessor, Succession
 from sde.records.asked import Asked
 from sde.records.codec import encode
 from sde.records.seal import Forged, LoopSeal, NotOurs
@@ -69,6 +70,7 @@ class Admit(_Message, frozen=True, tag="admit"):
     """A plug-in to be examined; for the service, not for the shards."""
 
     request: Plugin
+    predecessor: Predecessor | None = None
 
 
 class Admitted(_Message, frozen=True, tag="admitted"):
@@ -81,6 +83,24 @@ class Admitted(_Message, frozen=True, tag="admitted"):
     declaration: dict[str, Any]
     fault: Fault | None = None
     sha256: str = ""  # as messages of earlier versions have it: not known
+    successions: list[Succession] = []  # how it takes over synopses, if it was asked to
+
+
+class Decided(_Message, frozen=True, tag="decided"):
+    """Whether a version of a plug-in that was tried in all shards is taken, or why not."""
+
+    request: str  # its id
+    fault: Fault | None = None
+
+
+class Noted(_Message, frozen=True, tag="noted"):
+    """What became of a plug-in; for the log of the service, not for the shards."""
+
+    what: str  # taken, migrated, refused, quarantined, released, removed
+    plugin: str
+    version: int | None
+    key: str
+    reason: str = ""
 
 
 class Failed(_Message, frozen=True, tag="failed"):
@@ -90,8 +110,8 @@ class Failed(_Message, frozen=True, tag="failed"):
     reason: str
 
 
-Loop = Tick | Progress | Answered | Again | Due | Admit | Admitted | Failed
-Report = Progress | Due | Failed  # what maintain says to merge beside its partials
+Loop = Tick | Progress | Answered | Again | Due | Admit | Admitted | Decided | Failed | Noted
+Report = Progress | Due | Failed | Noted  # what maintain says to merge beside its partials
 
 _decoder = msgspec.json.Decoder(Loop)
 _reports = msgspec.json.Decoder(list[Report])

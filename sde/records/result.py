@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from sde.plugins.version import Made, PluginVersion
+from sde.plugins.version import Made, PluginVersion, Predecessor
 from sde.records.left_out import LeftOut
 from sde.records.sites import Cell, Interval
 from sde.records.versions import VersionInfo
@@ -65,8 +65,19 @@ class Refused(Struct, frozen=True, tag="refused"):
     fault: Fault
 
 
-class Waits(Struct, frozen=True, tag="waits"):
+class Waits(Struct, frozen=True, tag="waits", omit_defaults=True):
     """A plug-in that is to be examined before it gets its reply."""
+
+    predecessor: Predecessor | None = None  # whose synopses it shall take over
+
+
+class Tried(Struct, frozen=True, tag="tried"):
+    """A version of a plug-in took over what a shard has of the synopses before it, or could not.
+
+    Merge decides from this of all shards whether it may.
+    """
+
+    fault: Fault | None
 
 
 class Described(SynopsisInfo, frozen=True, kw_only=True, omit_defaults=True):
@@ -162,4 +173,6 @@ class Table(Struct, frozen=True, kw_only=True, tag="table", omit_defaults=True):
 
 
 Outcome = Done | Refused | Waits  # of a request that changes something
-Result = Done | Refused | Waits | Figures | PluginList | VersionList | WatchList | States | Table
+Result = (
+    Done | Refused | Waits | Tried | Figures | PluginList | VersionList | WatchList | States | Table
+)

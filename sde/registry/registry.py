@@ -129,6 +129,8 @@ class Registry(Factual):
             "keep": self._on_keep,
             "attach": self._on_attach,
             "detach": self._on_detach,
+            "move": self._on_move,
+            "forget": self._on_forget,
             "outcome": self._on_outcome,
             "once": self._on_once,
             "version": self._on_version,
@@ -195,9 +197,20 @@ class Registry(Factual):
         self.watches.end_of(uid)
         if uid in self._versions:
             self._keep_old_version(uid, self._versions.pop(uid))
-        if instance.uids:
-            return
-        del self.instances[instance.number]
+        if not instance.uids:
+            self._on_forget(instance.number)
+
+    def _on_move(self, number: int, to: int) -> None:
+        """The uids of an instance name another one from now on."""
+        one, other = self.instances[number], self.instances[to]
+        self._of_uid.update(dict.fromkeys(one.uids, to))
+        other.uids += one.uids
+        one.uids.clear()
+        self._on_forget(number)
+
+    def _on_forget(self, number: int) -> None:
+        """An instance that no uid names is kept no more."""
+        instance = self.instances.pop(number)
         pattern, layer = instance.pattern, instance.layer
         if (key := _clock_of(pattern)) is not None:
             self._clock_users[key] -= 1
@@ -358,9 +371,37 @@ class Registry(Factual):
         self._change("detach", uid)
         return instance, not instance.uids
 
+    def beside(self, instance: Instance, kind: str, params: dict[str, Any]) -> Instance:
+        """A new instance for the same tuples, of another kind, which no uid names yet.
+
+        Refusal if it cannot be kept.
+        """
+        wanted = replace(instance.definition, kind=kind, params=params)
+        definition, signature = self._patterns.complete(wanted)
+        pattern, number = self._patterns.of(signature), self._next
+        self._check_bytes(definition.dataset, self._patterns.promise(definition))
+        if pattern is None:
+            self._change("pattern", number, record_of(definition))
+            pattern = self._patterns[number]
+        place = (definition.stream, instance.since, instance.level)
+        self._change("create", number, pattern.number, *place)
+        return self.instances[number]
+
+    def move(self, number: int, to: int) -> None:
+        """Let the uids of an instance name another one; the first is forgotten."""
+        self._change("move", number, to)
+
+    def forget(self, number: int) -> None:
+        """End an instance that no uid names."""
+        self._change("forget", number)
+
     def shelve(self, *fact: Any) -> None:
         """Change what is known of plug-ins; see `Shelf.apply`."""
         self._change("shelf", *fact)
+
+    def instances_of(self, kind: str) -> list[Instance]:
+        """The synopses of a kind, the oldest first."""
+        return [i for i in self.instances.values() if i.pattern.definition.kind == kind]
 
     def users_of(self, kind: str) -> list[str]:
         """The uids whose synopses are of a kind."""

@@ -17,6 +17,7 @@ from sde.requests.drift import check_drift
 from sde.requests.each import check_each, question_for
 from sde.requests.questions import check_question, stream_of
 from sde.requests.states import put_states, read_state
+from sde.requests.taking_over import predecessor
 from sde.requests.versioning import Versioning, done_with
 from sde.shard.shard import Shard
 from sde.shard.versions import Versions
@@ -32,6 +33,7 @@ from sde.wire import (
     Import,
     Plugin,
     Refusal,
+    Release,
     RemoveSnapshot,
     Restore,
     Snapshot,
@@ -53,6 +55,7 @@ Change = (
     | Unwatch
     | Plugin
     | Unplug
+    | Release
 )
 CHANGES = get_args(Change)
 
@@ -78,7 +81,7 @@ class Changes:
         if registry.was_carried_out(request.id):
             return self._carried_out_before(request), asked
         if isinstance(request, Plugin):
-            return plugging.wait(registry, request, asked), asked
+            return plugging.wait(registry, request, asked, predecessor(registry, request)), asked
         sizes = registry.shelf.sizes_told
         outcome: Outcome
         try:
@@ -144,6 +147,8 @@ class Changes:
                 return Done(watch=request.watch), asked
             case Unplug():
                 return plugging.unplug(shard.registry, request), asked
+            case Release():
+                return plugging.release(shard.registry, request), asked
             case Plugin():
                 raise AssertionError("it waits for its examination")
             case never:

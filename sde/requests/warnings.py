@@ -14,7 +14,8 @@ def nothing_fitted(tuples: int, left_out: LeftOut, time_known: bool) -> bool:
     if tuples:
         return False
     untimed = left_out.untimed + left_out.future
-    return bool(left_out.skipped or left_out.shed or (untimed and not time_known))
+    never_added = left_out.skipped + left_out.shed + left_out.missed
+    return bool(never_added or (untimed and not time_known))
 
 
 def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str]:
@@ -35,6 +36,8 @@ def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str
         )
     if left_out.shed:
         found.append(f"{_dropped(left_out.shed)}: no room for them within the limits")
+    if left_out.missed:
+        found.append(f"{_dropped(left_out.missed)}: the plug-in was in quarantine")
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import mmh3
@@ -22,6 +23,7 @@ from sde.registry.registry_file import RegistryFile
 from sde.registry.watermarks import later
 from sde.storage.fact_file import FactFile
 from sde.storage.facts import Factual
+from sde.storage.groups import copy_group, dump_groups, load_groups
 from sde.storage.store import Store
 from sde.tuples.block import Block
 from sde.tuples.needs import Needs, NeedsByDataset
@@ -140,16 +142,22 @@ class Shard:
 
     def delete(self, uid: str) -> Instance:
         instance = self.registry.instance(uid)
-        layer, bank = self._layers[instance.layer], self._banks[instance.bank]
-        if instance.uids == [uid]:
-            self._clear(instance)
-        self.registry.delete(uid)
-        self._follow_registry()
-        if instance.layer not in self._layers:
-            self._store.drop(layer.name)
-        if instance.bank not in self._banks:
-            self._store.drop(bank.name)
+        ends = [instance] if instance.uids == [uid] else []
+        self._end(ends, lambda: self.registry.delete(uid))
         return instance
+
+    def _end(self, instances: list[Instance], change: Callable[[], object]) -> None:
+        """Do what makes the registry forget these instances, and give back what they hold."""
+        layers = {i.layer: self._layers[i.layer].name for i in instances}
+        banks = {i.bank: self._banks[i.bank].name for i in instances}
+        for instance in instances:
+            self._clear(instance)
+        change()
+        self._follow_registry()
+        unused = [name for key, name in layers.items() if key not in self._layers]
+        unused += [name for key, name in banks.items() if key not in self._banks]
+        for name in unused:
+            self._store.drop(name)
 
     def _clear(self, instance: Instance) -> None:
         layer, stream = self._layers[instance.layer], instance.definition.stream
@@ -304,6 +312,7 @@ class Shard:
         free = self._free_bytes(block.dataset)
         for layer in layers:
             if layer.bank.template.kind in self.registry.shelf.reasons:
+                layer.miss(block)
                 continue
             clock = layer.window and layer.window.clock
             watermark = watermarks.get(block.dataset, clock) if clock else None
@@ -312,6 +321,7 @@ class Shard:
                 layer.add(selection, self._room(layer, free), watermark)
             except PluginFailure as failure:
                 self.quarantine(failure)
+                layer.miss(block)
             free -= _bytes([layer]) - held
 
     def quarantine(self, failure: PluginFailure) -> Refusal:
@@ -323,6 +333,85 @@ class Shard:
         return Refusal(
             Code.QUARANTINED, f"{failure.kind} misbehaved: {shelf.reasons[failure.kind]}", "kind"
         )
+
+    def check_sizes(self) -> None:
+        """Quarantine the plug-ins whose synopses outgrew what they had declared."""
+        for bank in self._banks.values():
+            kind, outgrown = bank.template.kind, bank.outgrown
+            if outgrown and kind not in self.registry.shelf.reasons:
+                reason = f"a synopsis takes {outgrown} bytes, and declared {bank.template.memory}"
+                self.quarantine(PluginFailure(kind, reason))
+
+    def states_of(self, kind: str) -> bytes:
+        """All that is kept here of the synopses of a kind."""
+        for bank in self._banks.values():
+            if bank.template.kind == kind:
+                bank.save()
+        return dump_groups(self._store, self._groups_of(kind))
+
+    def put_states_of(self, kind: str, states: bytes) -> None:
+        """Bring back what `states_of` gave; the synopses must be those of then."""
+        load_groups(self._store, self._groups_of(kind), states)
+        for bank in self._banks.values():
+            if bank.template.kind == kind:
+                bank.remap()
+        for layer in self._layers.values():
+            if layer.bank.template.kind == kind:
+                layer.remap()
+
+    def _groups_of(self, kind: str) -> set[str]:
+        """Where the synopses of a kind rest in the store."""
+        banks = {bank.name for bank in self._banks.values() if bank.template.kind == kind}
+        layers = self._layers.values()
+        return banks | {layer.name for layer in layers if layer.bank.template.kind == kind}
+
+    # -- a version of a plug-in takes the place of an older one ------------------------------------
+
+    def open_twins(self, twins: list[tuple[Instance, Instance]], *, filled: bool) -> None:
+        """Begin the second of each pair, an instance that the registry just got.
+
+        `filled`: it gets the slots and the tables of the first, and no states yet.
+        """
+        if filled:
+            banks = {new.bank: self._banks[old.bank] for old, new in twins}
+            for key, bank in banks.items():
+                bank.begin_twin(_store_name("bank", key))
+            layers = {new.layer: self._layers[old.layer] for old, new in twins}
+            for key, layer in layers.items():
+                copy_group(self._store, layer.name, _store_name("layer", key))
+        self._follow_registry()
+
+    def move(self, moves: list[tuple[int, int]]) -> None:
+        """Let the uids of the first of each pair name the second, and end the first."""
+        instances = self.registry.instances
+
+        def change() -> None:
+            for one, other in moves:
+                self.registry.move(one, other)
+
+        self._end([instances[one] for one, _ in moves], change)
+
+    def forget(self, numbers: list[int]) -> None:
+        """End instances that no uid names."""
+        instances = self.registry.instances
+
+        def change() -> None:
+            for number in numbers:
+                self.registry.forget(number)
+
+        self._end([instances[number] for number in numbers], change)
+
+    def bank(self, instance: Instance) -> Bank:
+        return self._banks[instance.bank]
+
+    def has_room_for(self, twins: list[tuple[Instance, Instance]]) -> bool:
+        """Whether what was not promised to synopses may be held again by their twins."""
+        needed: dict[str, int] = defaultdict(int)
+        for layer, new in {
+            old.layer: (self._layers[old.layer], new) for old, new in twins
+        }.values():
+            needed[new.definition.dataset] += layer.unpromised * new.template().memory
+        return all(size <= self._free_bytes(dataset) for dataset, size in needed.items())
 
     def _free_bytes(self, dataset: str) -> int:
         """What this shard may still take for streams and panes of a data set.

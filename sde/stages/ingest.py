@@ -21,9 +21,10 @@ from sde.federation.ingest import from_own, from_site, from_unsealed, stray
 from sde.federation.peers import Peers
 from sde.federation.request import split
 from sde.infore import is_infore, translate
+from sde.plugins.trust import Trust
 from sde.records.arrived import Arrived, FromSite, Told
 from sde.records.asked import AnyAsked, Asked, AskedInfore, Attached, Unreadable
-from sde.records.loop import Admit, Due, Loop, decode_loop, decode_unsealed
+from sde.records.loop import Admit, Admitted, Due, Loop, Noted, decode_loop, decode_unsealed
 from sde.records.position import Position
 from sde.records.seal import Forged, LoopSeal, NotOurs, is_sealed
 from sde.records.versions import Place
@@ -34,6 +35,7 @@ from sde.wire import (
     Create,
     Fault,
     Import,
+    Plugin,
     Refusal,
     RemoveSnapshot,
     ReplyFields,
@@ -55,7 +57,10 @@ _DEEPEST = 32  # levels of a request: more can be read than can be written down 
 
 
 class Ingest:
-    """`versions`: where snapshots are kept, None for nowhere. `seal`: of what comes by the loop."""
+    """`versions`: where snapshots are kept, None for nowhere. `seal`: of what comes by the loop.
+
+    `trust`: whose plug-ins are taken. What lies in files is looked up here, once for all shards.
+    """
 
     def __init__(
         self,
@@ -64,9 +69,11 @@ class Ingest:
         seal: LoopSeal,
         versions: Versions | None = None,
         peers: Peers | None = None,
+        trust: Trust = Trust(),  # noqa: B008
     ) -> None:
         self.shards = shards
         self._limits, self._versions, self._seal = limits, versions, seal
+        self._trust = trust
         self._peers = peers or Peers()
         self._engine = _identity(seal.checkpoint)
 
@@ -124,7 +131,7 @@ class Ingest:
         opened = self._seal.open(payload)
         if is_frame(opened.body):
             return [from_own(opened, position, time, self._peers.site)]
-        return _told(decode_loop(opened.body), position, time, opened.batch)
+        return self._told(decode_loop(opened.body), position, time, opened.batch)
 
     def _from_unsealed(self, payload: bytes, position: Position, time: int) -> list[Arrived]:
         """What stood in the topic when the seal was made is believed as it was then."""
@@ -142,9 +149,26 @@ class Ingest:
         deepest = 2 * _DEEPEST
         if not is_older or _depth(orjson.loads(payload), deepest) > deepest:
             raise Forged("it is not sealed")
-        return _told(message, position, time, None)
+        return self._told(message, position, time, None)
+
+    def _told(
+        self, message: Loop, position: Position, time: int, batch: int | None
+    ) -> list[Arrived]:
+        if isinstance(message, Due | Admit | Noted):  # for the threads beside the query
+            return []
+        # Keys may have gone since the plug-in was sent.
+        trusted = self._trust.trusted if isinstance(message, Admitted) else None
+        return [Told(position=position, time=time, message=message, batch=batch, trusted=trusted)]
 
     # -- requests ---------------------------------------------------------------------------------
+
+    def _distrusted(self, request: Plugin) -> Fault | None:
+        """Why a source must not be run here, if so."""
+        try:
+            self._trust.require(request)
+        except Refusal as refusal:
+            return refusal.fault
+        return None
 
     def _request(self, payload: bytes, position: Position, time: int) -> AnyAsked:
         message: dict[str, Any] = {}
@@ -161,7 +185,7 @@ class Ingest:
             asked = split(asked, self._peers, self._seal.checkpoint)
         except Refusal as refusal:
             return Unreadable(position=position, time=time, fault=refusal.fault, id=_id(message))
-        if isinstance(request, _ABOUT_VERSIONS):
+        if isinstance(request, (*_ABOUT_VERSIONS, Plugin)):
             return structs.replace(asked, attached=self._attached(request, position))
         return asked
 
@@ -181,7 +205,9 @@ class Ingest:
         return message
 
     def _attached(self, request: Request | None, position: Position) -> Attached:
-        """Looked up here, in one place, because all shards must see it alike: the versions."""
+        """Looked up here, in one place, because all shards must see it alike: versions, keys."""
+        if isinstance(request, Plugin):
+            return Attached(fault=self._distrusted(request))
         if not isinstance(request, _ABOUT_VERSIONS):
             return Attached()
         place = Place(self._engine, position)
@@ -207,12 +233,6 @@ class Ingest:
         except OSError as error:
             reason = f"the snapshots cannot be read: {error}"[:300]
             return Attached(fault=Fault(Code.INTERNAL, reason))
-
-
-def _told(message: Loop, position: Position, time: int, batch: int | None) -> list[Arrived]:
-    if isinstance(message, Due | Admit):  # for the threads beside the query
-        return []
-    return [Told(position=position, time=time, message=message, batch=batch)]
 
 
 def _identity(checkpoint: str) -> str:

@@ -21,7 +21,6 @@ from sde.federation import maintain_watches as federation_watches
 from sde.federation.ingest import stray
 from sde.infore import translate
 from sde.limits import StateLimits
-from sde.plugins.trust import Trust
 from sde.records.arrived import Arrived, FromSite, Told
 from sde.records.asked import AnyAsked, Asked, AskedInfore, Unreadable
 from sde.records.loop import (
@@ -29,9 +28,11 @@ from sde.records.loop import (
     Admitted,
     Again,
     Answered,
+    Decided,
     Due,
     Failed,
     Loop,
+    Noted,
     Progress,
     Reached,
     Report,
@@ -43,12 +44,14 @@ from sde.records.result import Done, Refused, Result
 from sde.requests.answering import READS, answer
 from sde.requests.changing import CHANGES, Changes
 from sde.requests.each import EachWatcher
-from sde.requests.plugging import distrusted, require_welcome, settle
+from sde.requests.noting import keys_of, note, notes
+from sde.requests.plugging import require_welcome, settle, still_welcome
+from sde.requests.taking_over import begin, conclude, takes_over
 from sde.requests.watching import Watcher
 from sde.shard.keeper import ShardCode
 from sde.shard.shard import Shard
 from sde.shard.versions import Versions
-from sde.stages.log import pack_entry, unpack_entry
+from sde.stages.log import Entry, pack_entry, unpack_entry
 from sde.storage.store import Store
 from sde.tuples.block import Block, completed
 from sde.tuples.needs import NeedsByDataset
@@ -56,6 +59,8 @@ from sde.wire import (
     Definition,
     Plugin,
     Refusal,
+    Release,
+    Unplug,
 )
 from sde.wire.requests import NEED_NO_DATA
 from sde.wire.windows import ARRIVAL
@@ -76,9 +81,8 @@ class Maintain:
         shard: Shard,
         batch: int,
         versions: Versions | None = None,
-        trust: Trust = Trust(),  # noqa: B008
     ) -> None:
-        self._shard, self._batch, self._trust = shard, batch, trust
+        self._shard, self._batch = shard, batch
         self._changes = Changes(shard, versions, batch)
         self._watcher = Watcher(shard, batch)
         self._partials: list[Partial] = []
@@ -86,6 +90,8 @@ class Maintain:
         self._before: list[Arrived] = []  # for the log: applied before the data
         self._after: list[Arrived] = []
         self._added: list[bytes] | None = None  # blocks, once they are added
+        self._not_repeatable: set[str] = set()  # kinds whose states the log must keep
+        self._tries: list[tuple[Told, Admitted]] = []  # versions of plug-ins, after the data
         self._due: list[str] = []  # watches to be answered
         self.entry = b""
         self.reports: list[Report] = []  # to the loop
@@ -104,6 +110,8 @@ class Maintain:
                 case never:
                     assert_never(never)
         self._add()
+        for told, admitted in self._tries:
+            self._try(told, admitted)
         self._partials += EachWatcher(shard, self._batch).answers(self._blocks)
         self._partials += self._watcher.answers(self._due)
         self._partials += federation_watches.answers(shard, self._watcher, self._due, self._batch)
@@ -117,7 +125,8 @@ class Maintain:
         if shard.number == 0 and (ticked or due != need):
             self.reports.append(Due(at=due))
         if self._before or self._after or self._added:
-            self.entry = pack_entry(self._before, self._after, self._added or [])
+            states = {kind: shard.states_of(kind) for kind in sorted(self._not_repeatable)}
+            self.entry = pack_entry(Entry(self._before, self._added or [], self._after, states))
         shard.save()
         return self._partials
 
@@ -158,7 +167,9 @@ class Maintain:
                         self._apply(one, message)
                     case Admitted() as admitted:
                         self._on_admitted(one, admitted)
-                    case Due() | Admit():
+                    case Decided() as decided:
+                        self._on_decided(one, decided)
+                    case Due() | Admit() | Noted():
                         pass
                     case never:
                         assert_never(never)
@@ -183,6 +194,8 @@ class Maintain:
 
     def _apply(self, told: Told, message: Loop) -> None:
         self._before.append(told)
+        if isinstance(message, Failed) and message.kind not in self._shard.registry.shelf.reasons:
+            self._note_quarantine(message)
         if isinstance(message, Progress) and message.changed:
             self._due += self._watcher.changed(message.dataset)
         self._partials += apply_loop(self._shard, message, self._watcher)
@@ -190,12 +203,45 @@ class Maintain:
     def _on_admitted(self, told: Told, message: Admitted) -> None:
         """A plug-in was examined: its request gets its reply."""
         shard = self._shard
-        message = distrusted(shard.registry, message, self._trust)
-        self._before.append(replace(told, message=message))
+        message = still_welcome(shard.registry, told, message)
+        if takes_over(message):
+            self._tries.append((replace(told, message=message, trusted=None), message))
+            return
+        self._before.append(replace(told, message=message, trusted=None))
         settled = settle(shard.registry, message, shard.limits)
         if settled is not None:
-            asked, outcome = settled
-            self._reply(asked, outcome)
+            self._reply(*settled)
+            self._note(*settled)
+
+    def _try(self, told: Told, message: Admitted) -> None:
+        """A plug-in was examined that takes over synopses: merge decides from what is found here.
+
+        After the data, so that nothing is added to them before the log has their states.
+        """
+        shard = self._shard
+        self._log(told)
+        tried = begin(shard, message)
+        if tried is not None:
+            self._reply(*tried)
+            self._note(*tried)
+            of_request = message.request
+            kinds = {t.kind for t in shard.registry.shelf.tried.values() if t.request == of_request}
+            self._not_repeatable |= kinds
+            self._note_failures()
+
+    def _on_decided(self, told: Told, message: Decided) -> None:
+        """What was tried is taken or not: its request gets its reply."""
+        self._before.append(told)
+        concluded = conclude(self._shard, message)
+        if concluded is not None:
+            self._reply(*concluded)
+            self._note(*concluded)
+
+    def _note(self, asked: Asked, result: Result, keys: dict[str, str] | None = None) -> None:
+        """What became of a plug-in goes to the log of the service; one shard says it for all."""
+        request, shelf = asked.request, self._shard.registry.shelf
+        if self._shard.number == 0 and isinstance(request, Plugin | Unplug | Release):
+            self.reports += notes(request, result, keys or keys_of(shelf))
 
     def _note_failures(self) -> None:
         """Plug-ins that misbehaved here are quarantined in all shards, and after a replay."""
@@ -203,7 +249,15 @@ class Maintain:
         for failure in failures:
             failed = Failed(kind=failure.kind, reason=failure.reason)
             self.reports.append(failed)
+            self._note_quarantine(failed)
             self._log(Told(position=_NOWHERE, time=self._shard.registry.time, message=failed))
+
+    def _note_quarantine(self, failed: Failed) -> None:
+        """One shard says it when it learns of it. A version that is tried is refused, no more."""
+        shelf = self._shard.registry.shelf
+        keys = keys_of(shelf)
+        if self._shard.number == 0 and failed.kind in keys and failed.kind not in shelf.tried:
+            self.reports.append(note("quarantined", failed.kind, keys, failed.reason))
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -262,15 +316,22 @@ class Maintain:
         if isinstance(request, READS):
             return answer(self._shard, request, asked)
         assert isinstance(request, CHANGES)
+        registry = self._shard.registry
         if isinstance(request, Plugin):
             try:
-                require_welcome(self._shard.registry, request, self._trust)
+                require_welcome(registry, request, asked.attached.fault)
             except Refusal as refusal:
-                _log.warning("plug-in %s refused: %s", request.name, refusal.fault.message)
-                return Refused(refusal.fault)
+                refused = Refused(refusal.fault)
+                self._note(asked, refused)
+                return refused
+        keys: dict[str, str] | None = None
+        if isinstance(request, Unplug | Release) and registry.outcome(request.id) is None:
+            keys = keys_of(registry.shelf)
         outcome, logged = self._changes.carry_out(request, replace(asked, role=None))
         self._log(logged)
         self._note_failures()
+        if keys is not None:
+            self._note(asked, outcome, keys)
         return outcome
 
     def _reply(self, asked: AnyAsked, result: Result) -> None:
@@ -306,7 +367,10 @@ class Maintain:
                 used = block.select(needs)
                 self._shard.add(used)
                 added.append(used.to_bytes(compress=True))
-        self._note_failures()  # in front of the data: a replay does not try it again
+        self._shard.check_sizes()
+        # In front of the data: a replay does not try it again, and takes the states as they are.
+        self._not_repeatable |= {failure.kind for failure in self._shard.failures}
+        self._note_failures()
         self._added = added
 
     def _report(self, datasets: set[str]) -> None:
@@ -344,12 +408,16 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
                 advance(dataset, clock, time, reached)
         case Answered(watch=watch, number=number, value=value, holds=holds):
             shard.registry.answered(watch, number, value, holds)
+        case Admitted() if takes_over(message):
+            begin(shard, message, replaying=True)
         case Admitted():
             settle(shard.registry, message, shard.limits)
+        case Decided():
+            conclude(shard, message)
         case Failed(kind=kind, reason=reason):
             if kind in shard.registry.shelf.versions:
                 shard.registry.shelve("quarantined", kind, reason)
-        case Again() | Due() | Admit():
+        case Again() | Due() | Admit() | Noted():
             pass
         case never:
             assert_never(never)
@@ -366,11 +434,13 @@ def open_shard(number: int, of: int, store: Store, limits: StateLimits) -> Shard
 
 def replay(shard: Shard, entry: bytes) -> None:
     """Do again what a batch did to a shard: same state, byte for byte."""
-    before, blocks, after = unpack_entry(entry)
+    before, blocks, after, states = unpack_entry(entry)
     _apply_all(shard, before)
     for block in blocks:
         shard.add(Block.from_bytes(block))
     _apply_all(shard, after)
+    for kind, held in states.items():
+        shard.put_states_of(kind, held)
     federation.forget_answers(shard)
     shard.forget_progress()
     shard.save()

@@ -22,7 +22,7 @@ from sde.federation.peers import Peers
 from sde.federation.sending import Sender
 from sde.plugins.failure import PluginFailure
 from sde.records.asked import Asked, AskedInfore, Unreadable
-from sde.records.loop import Admit, Again, Due, Failed, Progress, Reached, Report
+from sde.records.loop import Admit, Again, Decided, Due, Failed, Noted, Progress, Reached, Report
 from sde.records.outgoing import LoopWriter, Outgoing
 from sde.records.partial import (
     EachStates,
@@ -43,6 +43,7 @@ from sde.records.result import (
     Result,
     States,
     Table,
+    Tried,
     VersionList,
     Waits,
     WatchList,
@@ -134,7 +135,7 @@ class Merge:
         changed: dict[str, bool] = defaultdict(bool)
         for report in reports:
             match report:
-                case Due() | Failed():
+                case Due() | Failed() | Noted():
                     yield self._writer.to_loop(report)
                 case Progress():
                     changed[report.dataset] |= report.changed
@@ -170,11 +171,14 @@ class Merge:
 
     def _reply_to(self, asked: Asked, partials: list[Reply]) -> Outgoing:
         request, batch = asked.request, partials[0].batch
+        if isinstance(partials[0].result, Tried):
+            return self._writer.to_loop(Decided(request=request.id, fault=_fault_of_one(partials)))
         try:
             results = require_all(partials)
             if isinstance(results[0], Waits):
                 assert isinstance(request, Plugin)
-                return self._writer.to_loop(Admit(request=request))
+                admit = Admit(request=request, predecessor=results[0].predecessor)
+                return self._writer.to_loop(admit)
             fields = answer(request, batch, self._site, **_fields(request, results))
         except WindowsDiffer as differ:
             return self._writer.to_loop(Again(asked=asked, at=differ.latest))
@@ -183,6 +187,15 @@ class Merge:
             fields = refusal(request, fault, batch, self._site)
         named = {"uid": request.named or None, **fields}
         return self._writer.reply(named, request.named, asked.infore, asked.time)
+
+
+def _fault_of_one(partials: list[Reply]) -> Fault | None:
+    """Why a version of a plug-in is not taken: one shard that cannot is enough."""
+    try:
+        tried = _of(Tried, require_all(partials))
+    except Refusal as refusal:
+        return refusal.fault
+    return next((one.fault for one in tried if one.fault is not None), None)
 
 
 def _all(kind: type[P], partials: list[Partial]) -> list[P]:
@@ -215,7 +228,7 @@ def _fields(request: Request, results: list[Result]) -> ReplyFields:
             return done.fields()
         case Refused(fault=fault):
             raise Refusal.of(fault)
-        case Waits():
+        case Waits() | Tried():
             raise AssertionError("it has no reply yet")
         case never:
             assert_never(never)

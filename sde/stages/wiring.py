@@ -42,12 +42,12 @@ class Wiring:
         from sde.decoding import Limits
         from sde.stages.ingest import Ingest
 
-        return Ingest(self.shards, Limits(), self.seal, self._versions, self._peers)
+        return Ingest(self.shards, Limits(), self.seal, self._versions, self._peers, self.trust)
 
     def maintain(self, shard: Shard, batch: int) -> Maintain:
         from sde.stages.maintain import Maintain
 
-        return Maintain(shard, batch, self._versions, self.trust)
+        return Maintain(shard, batch, self._versions)
 
     def merge(self, batch: int) -> Merge:
         from sde.records.outgoing import LoopWriter

@@ -211,14 +211,14 @@ class Arena:
             with open(path, "ab") as file:
                 file.write(data)
 
-    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        for path in sorted((self._folder / "arrays").glob("*/*")):
+    def arrays(self, group: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+        for path in sorted((self._folder / "arrays").glob(f"{group or '*'}/*")):
             rest, dtype, row = path.name.rsplit("@", 2)
             name = f"{path.parent.name}.{rest}" if rest else path.parent.name
             yield name, self.array(name, dtype, tuple(map(int, filter(None, row.split("x")))), 0)
 
-    def blobs(self) -> Iterator[tuple[str, bytes]]:
-        for path in sorted((self._folder / "blobs").glob("*")):
+    def blobs(self, group: str = "") -> Iterator[tuple[str, bytes]]:
+        for path in sorted((self._folder / "blobs").glob(f"{group}.*" if group else "*")):
             yield path.name, path.read_bytes()
 
     def _write(self, name: str, data: bytes) -> None:

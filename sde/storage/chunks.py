@@ -7,6 +7,7 @@ A piece that is all zero is an empty chunk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
@@ -20,7 +21,14 @@ FORMAT = 2
 _PIECE = 1 << 20
 
 
-def dump(store: Store, skip: int = 0) -> Iterator[bytes]:
+class Content(Protocol):
+    """What can be dumped: a store, or a part of one."""
+
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]: ...
+    def blobs(self) -> Iterator[tuple[str, bytes]]: ...
+
+
+def dump(store: Content, skip: int = 0) -> Iterator[bytes]:
     """The chunks from number `skip` on; the number of a chunk depends on the sizes alone.
 
     So a snapshot can be written over several batches, some chunks in each, from a copy that nobody

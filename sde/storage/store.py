@@ -36,11 +36,20 @@ class Store(Protocol):
     def append_blob(self, name: str, data: bytes) -> None:
         """Make a blob, or make it longer."""
 
-    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """All arrays, by name."""
+    def arrays(self, group: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+        """All arrays, or those of a group, by name."""
 
-    def blobs(self) -> Iterator[tuple[str, bytes]]:
-        """All blobs, by name."""
+    def blobs(self, group: str = "") -> Iterator[tuple[str, bytes]]:
+        """All blobs, or those of a group, by name."""
+
+
+def group_of(name: str) -> str:
+    """The group that a name belongs to.
+
+    >>> group_of("bank.a.cells")
+    'bank'
+    """
+    return name.partition(".")[0]
 
 
 def capacity_for(rows: int, capacity: int) -> int:
@@ -77,8 +86,8 @@ class MemoryStore:
         return self._arrays[name]
 
     def drop(self, group: str) -> None:
-        self._arrays = {n: a for n, a in self._arrays.items() if n.partition(".")[0] != group}
-        self._blobs = {n: b for n, b in self._blobs.items() if n.partition(".")[0] != group}
+        self._arrays = {n: a for n, a in self._arrays.items() if group_of(n) != group}
+        self._blobs = {n: b for n, b in self._blobs.items() if group_of(n) != group}
 
     def read_blob(self, name: str, start: int = 0) -> bytes | None:
         blob = self._blobs.get(name)
@@ -90,8 +99,8 @@ class MemoryStore:
     def append_blob(self, name: str, data: bytes) -> None:
         self._blobs[name] = self._blobs.get(name, b"") + data
 
-    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        return iter(sorted(self._arrays.items()))
+    def arrays(self, group: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+        return iter(sorted((n, a) for n, a in self._arrays.items() if group in ("", group_of(n))))
 
-    def blobs(self) -> Iterator[tuple[str, bytes]]:
-        return iter(sorted(self._blobs.items()))
+    def blobs(self, group: str = "") -> Iterator[tuple[str, bytes]]:
+        return iter(sorted((n, b) for n, b in self._blobs.items() if group in ("", group_of(n))))

@@ -18,6 +18,7 @@ from sde.records.loop import (
     Admit,
     Due,
     Loop,
+    Noted,
     Report,
     Tick,
     decode_loop,
@@ -28,7 +29,7 @@ from sde.records.loop import (
 from sde.records.outgoing import Outgoing, Topic
 from sde.records.partial import Partial, bundle, unbundle
 from sde.records.seal import LoopSeal
-from sde.requests.examining import admit
+from sde.requests.examining import admit, write
 from sde.shard.shard import Shard
 from sde.stages.maintain import open_shard
 from sde.stages.wiring import Wiring
@@ -242,5 +243,7 @@ class LocalEngine:
             self.due = message.at
         elif isinstance(message, Admit):
             self.tell(admit(message, self.wiring.trust, self.limits))
+        elif isinstance(message, Noted):
+            write(message)
         else:
             self.union.append(payload)

@@ -713,6 +713,10 @@ class Plugin(Message, frozen=True, kw_only=True, tag="plugin"):
         Expected("an Ed25519 signature in base64"),
         Meta(description="over the lines `sde-plugin`, name, sha256; base64"),
     ] = ""
+    migrate: Annotated[
+        Flag,
+        Meta(description="the synopses of the version before go on as synopses of this one"),
+    ] = False
 
     @property
     def key_bytes(self) -> bytes:
@@ -731,8 +735,8 @@ class Plugins(Message, frozen=True, kw_only=True, tag="plugins"):
     """The plug-ins that are here, in all their versions."""
 
 
-class Unplug(Message, frozen=True, kw_only=True, tag="unplug"):
-    """Take a plug-in out; refused while synopses are made of it."""
+class _OfVersions(Message, frozen=True, kw_only=True):
+    """What requests about versions of a plug-in have."""
 
     name: PluginName
     version: Annotated[
@@ -741,6 +745,14 @@ class Unplug(Message, frozen=True, kw_only=True, tag="unplug"):
 
     def check(self) -> None:
         _check_plugin_name(self.name)
+
+
+class Unplug(_OfVersions, frozen=True, kw_only=True, tag="unplug"):
+    """Take a plug-in out; refused while synopses are made of it."""
+
+
+class Release(_OfVersions, frozen=True, kw_only=True, tag="release"):
+    """Let a quarantined plug-in go on; tuples that came meanwhile are missed, and counted."""
 
 
 class Sites(Message, frozen=True, kw_only=True, tag="sites"):
@@ -775,10 +787,11 @@ Request = (
     | Plugin
     | Plugins
     | Unplug
+    | Release
     | Sites
 )
 # Those that are carried out before the tuples of their batch are added.
-NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug)
+NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug, Release)
 
 
 def creation(request_id: str, uid: str, definition: Definition) -> Create:

@@ -1,8 +1,9 @@
-"""Examines plug-ins beside the query, so that no batch waits for it.
+"""Examines plug-ins beside the query, so that no batch waits for it, and keeps the log of them.
 
 Merge writes a plug-in that waits to the union topic; a thread here reads it, examines it in a
 process of its own and writes the outcome back, for all shards. What was not finished when the
-engine ended is done when it starts again. Every decision is in logs/plugins.log.
+engine ended is done when it starts again. What the shards decide about plug-ins comes the same way
+and is one line each in logs/plugins.log.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from pathlib import Path
 
 from confluent_kafka import Message
 
-from sde.records.loop import Admit
+from sde.records.loop import Admit, Noted
 from sde.records.seal import LoopSeal
-from sde.requests.examining import admit, log
+from sde.requests.examining import admit, log, write
 from service.engine.follower import TopicFollower
 from service.engine.loop_topic import LoopTopic
 from service.kafka.config import consumer_config
@@ -45,10 +46,13 @@ class PluginExaminer(TopicFollower):
     def on_poll(self, messages: list[Message]) -> bool:
         finished = False
         for message in messages:
-            record = self._loop.read(message)
-            if isinstance(record, Admit):
-                outcome = admit(record, self._settings.trust, self._settings.limits)
-                finished = self._loop.write(outcome, _KAFKA_SECONDS)
+            match self._loop.read(message):
+                case Admit() as waiting:
+                    outcome = admit(waiting, self._settings.trust, self._settings.limits)
+                    finished = self._loop.write(outcome, _KAFKA_SECONDS)
+                case Noted() as noted:
+                    write(noted)
+                    finished = True
         return finished
 
 

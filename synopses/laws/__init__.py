@@ -1,8 +1,8 @@
 """Laws every synopsis obeys: run by our tests, by the plug-in loader, and by authors of kinds.
 
 A law is a function of a class. What it demands follows from the traits the class declares: a
-kind that is not mergeable owes nothing to the law of merging, an order-free kind owes bytes that
-do not depend on the order.
+kind that is not mergeable owes nothing to the law of merging (`not_applicable` says so), an
+order-free kind owes bytes that do not depend on the order.
 
 >>> from synopses import CountMin
 >>> check(CountMin)

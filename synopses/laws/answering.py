@@ -16,7 +16,7 @@ from synopses.laws.law import (
 )
 
 
-@law
+@law()
 def bytes_come_back(cls: type[Synopsis]) -> None:
     """from_bytes(to_bytes()) has the same bytes, and goes on as the original would."""
     for original in (cls.example(), filled(cls, seed=2)):
@@ -27,7 +27,7 @@ def bytes_come_back(cls: type[Synopsis]) -> None:
         demand_same(restored, original)
 
 
-@law
+@law()
 def every_question_is_answered(cls: type[Synopsis]) -> None:
     """Empty or filled, each answer is plain JSON, with lower <= value <= upper if numbers."""
     for synopsis in (cls.example(), filled(cls, seed=4)):
@@ -39,7 +39,7 @@ def every_question_is_answered(cls: type[Synopsis]) -> None:
             demand(known == sorted(known), f"{name}: bounds {known}")
 
 
-@law
+@law()
 def estimating_changes_nothing(cls: type[Synopsis]) -> None:
     """A question leaves the bytes as they were, and asked again gets the same answer."""
     synopsis = filled(cls, seed=5)

@@ -18,7 +18,7 @@ from synopses.laws.law import (
 from synopses.state import pack, unpack
 
 
-@law
+@law()
 def damaged_bytes_are_refused(cls: type[Synopsis], cases: int = 1_000) -> None:
     """Bytes with a flipped bit, cut, extended or foreign raise StateError, nothing else."""
     rng = np.random.default_rng(15)
@@ -40,7 +40,7 @@ def damaged_bytes_are_refused(cls: type[Synopsis], cases: int = 1_000) -> None:
         demand(False, f"damage at byte {at} was not noticed")
 
 
-@law
+@law()
 def forged_payloads_do_no_harm(cls: type[Synopsis], cases: int = 100) -> None:
     """A payload changed under a fresh checksum is refused, or gives a synopsis that still works.
 
@@ -70,7 +70,7 @@ def forged_payloads_do_no_harm(cls: type[Synopsis], cases: int = 100) -> None:
         cls.from_bytes(forged.to_bytes())
 
 
-@law
+@law()
 def forged_parameters_are_refused(cls: type[Synopsis]) -> None:
     """Parameters of the wrong type, size or name raise StateError, and take no memory."""
     state = unpack(filled(cls, seed=19, n=50).to_bytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,7 +15,6 @@ from synopses.items import Items
 from synopses.questions import Estimate
 from synopses.streams import Streams
 
-Law = Callable[..., None]
 N = 1_000  # example items, where a law needs no special number
 
 
@@ -23,17 +22,49 @@ class LawError(SynopsisError, AssertionError):
     """A class breaks a law."""
 
 
-def law(function: Callable[..., None]) -> Callable[..., None]:
-    """Mark a function as a law: whatever it raises becomes a LawError that names it."""
+class Law:
+    """A function of a class that raises if the class does not do as it should; see `law`."""
 
-    @functools.wraps(function)
-    def checked(cls: type[Synopsis], **options: Any) -> None:
+    __name__: str
+
+    def __init__(self, function: Callable[..., None], traits: Sequence[str]) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._traits = function, traits
+
+    def __call__(self, cls: type[Synopsis], **options: Any) -> None:
+        """LawError that names the law, whatever was raised."""
+        if self.not_applicable(cls):
+            return
         try:
-            function(cls, **options)
+            self._function(cls, **options)
         except Exception as error:
-            raise LawError(f"{cls.__name__} breaks {function.__name__}: {error}") from error
+            raise LawError(f"{cls.__name__} breaks {self.__name__}: {error}") from error
 
-    return checked
+    def not_applicable(self, cls: type[Synopsis]) -> str:
+        """Why the law says nothing about a class: the trait that it lacks. "" if it does.
+
+        >>> from synopses import LossyCounting
+        >>> from synopses.laws import linear_states_subtract
+        >>> linear_states_subtract.not_applicable(LossyCounting)
+        'not linear'
+        """
+        return next((TRAITS[name][1] for name in self._traits if not TRAITS[name][0](cls)), "")
+
+
+# What a law may demand a class to be before it says anything, and what a class is otherwise.
+TRAITS: dict[str, tuple[Callable[[type[Synopsis]], bool], str]] = {
+    "mergeable": (lambda cls: cls.mergeable, "not mergeable"),
+    "linear": (lambda cls: cls.linear, "not linear"),
+    "order_free": (lambda cls: cls.order_free, "not order_free"),
+    "idempotent": (lambda cls: cls.idempotent, "not idempotent"),
+    "banked": (lambda cls: issubclass(cls, BankedSynopsis), "not banked"),
+    "values": (lambda cls: "values" in cls.reads, "reads no values"),
+}
+
+
+def law(*traits: str) -> Callable[[Callable[..., None]], Law]:
+    """Mark a function as a law, for classes that have all these traits."""
+    return lambda function: Law(function, traits)
 
 
 def example_items(cls: type[Synopsis], seed: int, n: int = N) -> Items:

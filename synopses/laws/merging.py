@@ -23,14 +23,12 @@ from synopses.laws.law import (
 )
 
 
-@law
+@law("mergeable")
 def merging_parts_gives_the_whole(cls: type[Synopsis]) -> None:
     """Merged parts are the synopsis of all items: to the bit if order-free, else in the answers.
 
     Answers agree if their intervals overlap: both hold the truth, with the stated confidence.
     """
-    if not cls.mergeable:
-        return
     items = example_items(cls, seed=10)
     whole = cls.example()
     whole.add(items)
@@ -56,11 +54,9 @@ def merging_parts_gives_the_whole(cls: type[Synopsis]) -> None:
             )
 
 
-@law
+@law("mergeable", "order_free")
 def the_way_of_merging_does_not_matter(cls: type[Synopsis]) -> None:
     """Parts of an order-free synopsis, merged in any order and any tree, have the whole's bytes."""
-    if not (cls.mergeable and cls.order_free):
-        return
     items, rng = fractions(cls, seed=20), np.random.default_rng(20)
     whole = cls.example()
     whole.add(items)
@@ -76,11 +72,9 @@ def the_way_of_merging_does_not_matter(cls: type[Synopsis]) -> None:
         demand_same(parts[0], whole)
 
 
-@law
+@law("mergeable")
 def merging_with_empty_changes_nothing(cls: type[Synopsis]) -> None:
     """An empty synopsis is neutral on the right, and for order-free kinds on the left."""
-    if not cls.mergeable:
-        return
     synopsis, same = filled(cls, seed=11), filled(cls, seed=11)
     synopsis.merge(cls.example())
     demand_same(synopsis, same)
@@ -90,7 +84,7 @@ def merging_with_empty_changes_nothing(cls: type[Synopsis]) -> None:
         demand_same(empty, same)
 
 
-@law
+@law()
 def merging_refuses_strangers(cls: type[Synopsis]) -> None:
     """Itself, another kind and other parameters are refused, and leave the state as it was."""
 
@@ -112,11 +106,9 @@ def merging_refuses_strangers(cls: type[Synopsis]) -> None:
             demand(False, f"{stranger!r} was merged")
 
 
-@law
+@law("linear")
 def linear_states_subtract(cls: type[Synopsis]) -> None:
     """Whole minus part is the rest, array by array: windows slide by subtraction."""
-    if not cls.linear:
-        return
     items = example_items(cls, seed=13)
     one, two = split(items, [400])
     synopses = whole, part, rest = cls.example(), cls.example(), cls.example()
@@ -129,11 +121,9 @@ def linear_states_subtract(cls: type[Synopsis]) -> None:
     demand_same(whole, rest)
 
 
-@law
+@law("banked")
 def a_bank_is_many_singles(cls: type[Synopsis]) -> None:
     """Adding one batch to many slots at once equals adding each slot's items to its own."""
-    if not issubclass(cls, BankedSynopsis):
-        return
     items, slots_of = example_items(cls, seed=14), np.random.default_rng(14).integers(0, 7, N)
     template: Any = cls.example()
     bank = {n: np.zeros((7, *shape), t) for n, (t, shape) in template.layout().items()}

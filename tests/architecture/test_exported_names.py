@@ -41,7 +41,7 @@ BATCH = "requests data partition time"
 METHODS: dict[type, dict[str, str]] = {
     Client: {
         "__init__": "engine timeout settings",
-        "add_plugin": "path name key",
+        "add_plugin": "path name key migrate",
         "close": "",
         "create": CREATE,
         "delete": "uid sites deadline",
@@ -54,6 +54,7 @@ METHODS: dict[type, dict[str, str]] = {
         "kinds": "",
         "list": "dataset",
         "plugins": "",
+        "release_plugin": "name version",
         "remove_plugin": "name version",
         "restore": "uid version as_uid",
         "send": "dataset stream values time",

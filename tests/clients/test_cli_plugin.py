@@ -48,10 +48,13 @@ def python(*args):
     )
 
 
-def test_new_writes_a_plug_in_that_obeys_every_law_and_a_test_that_passes(folder) -> None:
-    result, _ = run("new", "speed_limit")
+@pytest.mark.parametrize(("options", "base"), [((), "BankedSynopsis"), (("--free",), "Synopsis")])
+def test_new_writes_a_plug_in_that_obeys_every_law_and_a_test_that_passes(
+    folder, options, base
+) -> None:
+    result, _ = run("new", "speed_limit", *options)
     assert result.stdout == "speed_limit.py\ntest_speed_limit.py\n"
-    assert "class SpeedLimit(BankedSynopsis)" in (folder / "speed_limit.py").read_text()
+    assert f"class SpeedLimit({base})" in (folder / "speed_limit.py").read_text()
     tested = python("-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", ".")
     assert tested.returncode == 0, tested.stdout
     assert re.search(r"^\d\d passed", tested.stdout, re.MULTILINE), tested.stdout
@@ -63,7 +66,8 @@ def test_check_examines_the_new_plug_in_and_names_the_law_another_one_breaks(fol
     run("new", "speeding")
     good = python("-m", "clients.cli", "plugin", "check", "speeding.py")
     assert good.returncode == 0, good.stderr
-    assert "merging_parts_gives_the_whole" in good.stdout
+    assert "ok      merging_parts_gives_the_whole" in good.stdout
+    assert "-       adding_twice_is_adding_once (not applicable: not idempotent)" in good.stdout
     source = (folder / "speeding.py").read_text()
     counts_batches = source.replace("np.add.at(", 'arrays["above"] += 1\n        np.add.at(')
     (folder / "bad.py").write_text(counts_batches)
@@ -93,9 +97,10 @@ def test_new_writes_over_nothing(folder, existing) -> None:
 
 
 def test_the_starting_point_is_short() -> None:
-    plugin, _ = new_files("fence").values()
-    lines = [line for line in plugin.splitlines() if line.strip()]
-    assert len(lines) <= 20
+    for free, most in ((False, 20), (True, 35)):
+        plugin, _ = new_files("fence", free=free).values()
+        lines = [line for line in plugin.splitlines() if line.strip()]
+        assert len(lines) <= most
 
 
 def test_keygen_prints_the_public_key_and_where_the_private_one_is(folder) -> None:
@@ -155,6 +160,25 @@ def test_plug_ins_are_listed() -> None:
     assert json.loads(as_json.stdout) == [TOLD]
     none, _ = run("list", handler=lambda request: {"value": []})
     assert none.stdout == "There are no plug-ins.\n"
+
+
+def test_a_version_may_take_over_the_synopses_of_the_one_before(folder) -> None:
+    (folder / "fence.py").write_text("x = 1\n")
+    moved = {**TOLD, "version": 2, "kind": "fence@2", "moved": 3}
+    result, transport = run("add", "fence.py", "--migrate", handler=lambda _: {"value": moved})
+    assert result.stdout == "fence@2 is active and took over 3 synopses\n"
+    assert transport.requests[0]["migrate"] is True
+
+
+def test_release_lets_a_quarantined_version_go_on() -> None:
+    def handler(request):
+        return {"value": ["fence@1"]}
+
+    result, transport = run("release", "fence", "--version", "1", handler=handler)
+    assert result.stdout == "fence@1 released\n"
+    assert (transport.requests[0]["op"], transport.requests[0]["version"]) == ("release", 1)
+    as_json, _ = run("release", "fence", "--json", handler=handler)
+    assert json.loads(as_json.stdout) == {"released": ["fence@1"]}
 
 
 def test_remove_takes_out_one_version_or_all() -> None:

@@ -37,6 +37,7 @@ METHODS = {
     "plugin": "add_plugin",
     "plugins": "plugins",
     "unplug": "remove_plugin",
+    "release": "release_plugin",
     "sites": "sites",
 }
 COMMANDS = {
@@ -45,6 +46,7 @@ COMMANDS = {
     "plugin": ("plugin", "add"),
     "plugins": ("plugin", "list"),
     "unplug": ("plugin", "remove"),
+    "release": ("plugin", "release"),
 }
 
 # Fields that an argument of another name says; all others have their own name.
@@ -222,9 +224,10 @@ CALLS = {
     "restore": [lambda sde: sde.restore("u", "v1", as_uid="v")],
     "snapshots": [lambda sde: sde.snapshots("u")],
     "remove_snapshot": [lambda sde: sde.remove_snapshot("u", "v1")],
-    "plugin": [lambda sde: sde.add_plugin("plugin.py", "x", key="key.pem")],
+    "plugin": [lambda sde: sde.add_plugin("plugin.py", "x", key="key.pem", migrate=True)],
     "plugins": [lambda sde: sde.plugins()],
     "unplug": [lambda sde: sde.remove_plugin("x", 1)],
+    "release": [lambda sde: sde.release_plugin("x", 1)],
     "sites": [lambda sde: sde.sites(deadline="1s")],
 }
 SITES = "--sites a,b --deadline 1s"
@@ -254,9 +257,10 @@ LINES = {
     "restore": ["restore u --version v1 --as v"],
     "snapshots": ["snapshots u"],
     "remove_snapshot": ["remove-snapshot u --version v1"],
-    "plugin": ["plugin add plugin.py --name x --key key.pem"],
+    "plugin": ["plugin add plugin.py --name x --key key.pem --migrate"],
     "plugins": ["plugin list"],
     "unplug": ["plugin remove x --version 1"],
+    "release": ["plugin release x --version 1"],
     "sites": ["sites --deadline 1s"],
 }
 

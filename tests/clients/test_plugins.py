@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from clients import BadInput, Client, InMemoryTransport
 from clients.plugins import PluginInfo, make_key, read_plugin, sign
-from sde.wire import Plugin, Plugins, Unplug, decode_request
+from sde.wire import Plugin, Plugins, Release, Unplug, decode_request
 from sde.wire.plugins import signed_bytes
 
 TOLD = {
@@ -109,6 +109,21 @@ def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path) -> None:
     (tmp_path / "latin.py").write_bytes(b"# \xff")
     with pytest.raises(BadInput, match="UTF-8"):
         read_plugin(tmp_path / "latin.py")
+
+
+def test_the_client_releases_and_migrates(file) -> None:
+    def handler(request):
+        return {"value": ["fence@1"] if request["op"] == "release" else {**TOLD, "moved": 3}}
+
+    transport = InMemoryTransport(handler)
+    sde = Client(transport)
+    assert sde.add_plugin(file, migrate=True).moved == 3
+    assert sde.release_plugin("fence", 1) == ("fence@1",)
+    added, released = (decode_request(dict(r), "requests-0-0") for r in transport.requests)
+    assert isinstance(added, Plugin)
+    assert added.migrate
+    assert isinstance(released, Release)
+    assert (released.name, released.version) == ("fence", 1)
 
 
 def test_the_client_adds_lists_and_removes(file, key) -> None:

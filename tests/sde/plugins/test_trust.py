@@ -1,7 +1,6 @@
 """Who may bring code into the engine."""
 
 import base64
-from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -10,6 +9,8 @@ from plugin_sources import TOTAL, plugin_request
 from sde.plugins.trust import OFF, SIGNED, Trust
 from sde.records.loop import Admitted, Failed, loop_bytes
 from sde.records.seal import LoopSeal
+from sde.stages.maintain import open_shard, replay
+from sde.storage.store import MemoryStore
 from sde.testing import LocalEngine
 from sde.wire.plugins import signed_bytes
 
@@ -85,18 +86,81 @@ def test_nothing_is_kept_of_a_source_that_is_not_trusted(how):
     assert engine.union == []
 
 
+def test_keys_come_and_go_while_the_engine_runs(tmp_path):
+    keys = tmp_path / "plugin-keys"
+    engine = LocalEngine(trust=Trust(SIGNED, (), str(keys)))
+    assert sent_again(engine, signed(AUTHOR), "1")["code"] == "untrusted"
+    keys.write_text(f"# of our house\n\n{public(AUTHOR)} ann@example.com\n")
+    assert sent_again(engine, signed(AUTHOR), "2")["value"]["kind"] == "total@1"
+    assert sent_again(engine, signed(STRANGER), "3")["code"] == "untrusted"
+    keys.unlink()
+    newer = signed(AUTHOR, source=TOTAL + "\n# mended\n")
+    refused = sent_again(engine, newer, "4")
+    assert (refused["code"], refused["field"]) == ("untrusted", "key")
+    assert "expected one of the 0 keys" in refused["message"]
+    assert engine.ask(op="plugins")["value"][0]["state"] == "active"  # it was taken
+
+
+def test_a_key_file_that_others_may_write_to_is_not_believed(tmp_path):
+    keys = tmp_path / "plugin-keys"
+    keys.write_text(public(AUTHOR))
+    keys.chmod(0o622)
+    assert reply_to(signed(AUTHOR), Trust(SIGNED, (), str(keys)))["code"] == "untrusted"
+    keys.chmod(0o600)
+    assert reply_to(signed(AUTHOR), Trust(SIGNED, (), str(keys)))["status"] == "ok"
+
+
+def test_whether_a_key_is_trusted_is_found_once_for_all_shards_and_for_a_replay(tmp_path):
+    keys = tmp_path / "plugin-keys"
+    keys.write_text(public(AUTHOR))
+    engine = LocalEngine(trust=Trust(SIGNED, (), str(keys)))
+    engine.replies([signed(AUTHOR)])
+    engine.settle()
+    keys.unlink()
+    for number, entries in enumerate(engine.entries):
+        again = open_shard(number, len(engine.stores), MemoryStore(), engine.limits)
+        for entry in entries:
+            replay(again, entry)
+        assert list(again.registry.shelf.versions) == ["total@1"]
+
+
 def test_an_engine_may_take_no_plug_ins_at_all():
     reply = reply_to(signed(AUTHOR), Trust(OFF, (public(AUTHOR),)))
     assert reply["code"] == "untrusted"
     assert "plugins = off" in reply["message"]
 
 
-def test_every_decision_is_logged(caplog):
-    reply_to(signed(AUTHOR), TRUST)
-    reply_to(signed(STRANGER), TRUST)
-    lines = [record.getMessage() for record in caplog.records]
-    assert any("admitted" in line and public(AUTHOR) in line for line in lines)
-    assert any("refused" in line and public(STRANGER) in line for line in lines)
+def test_every_decision_is_one_line_of_the_log(caplog):
+    engine = LocalEngine(trust=TRUST)
+
+    def lines(*requests):
+        caplog.clear()
+        for request in requests:
+            engine.replies([request])
+            engine.settle()
+        found = [r.getMessage() for r in caplog.records if r.name == "sde.requests.examining"]
+        return [line.replace(public(AUTHOR), "A").replace(public(STRANGER), "S") for line in found]
+
+    (refused,) = lines(signed(STRANGER) | {"id": "1"})
+    assert refused.startswith("refused kind=total version=- key=S: untrusted: key=")
+    wrong = TOTAL.replace("linear = True", "linear = True\n    idempotent = True")
+    (refused,) = lines(signed(AUTHOR, source=wrong) | {"id": "2"})
+    assert "key=A: broken_law: total breaks the law adding_twice_is_adding_once" in refused
+    assert lines(signed(AUTHOR) | {"id": "3"}) == ["taken kind=total version=1 key=A"]
+    engine.ask(op="create", id="c", uid="u", dataset="d", kind="total", value="v")
+    newer = signed(AUTHOR, source=TOTAL + "\n# mended\n") | {"id": "4", "migrate": True}
+    migrated = "migrated kind=total version=2 key=A: it took over 1 synopses"
+    assert lines(newer, newer) == [migrated]  # a repeat is no decision
+    engine.tell(Failed(kind="total@2", reason="it\nloops"))
+    assert lines({"id": "5", "op": "plugins"}) == [
+        "quarantined kind=total version=2 key=A: it loops"
+    ]
+    release = {"id": "6", "op": "release", "name": "total"}
+    assert lines(release, release) == ["released kind=total version=2 key=A"]
+    unplug = {"id": "7", "op": "unplug", "name": "total", "version": 1}
+    assert lines(unplug, unplug) == ["removed kind=total version=1 key=A"]
+    (refused,) = lines({"id": "8", "op": "unplug", "name": "total", "version": 2})
+    assert refused.startswith("refused kind=total version=2 key=-: in_use: ")
 
 
 # -- what was revoked does not come back ----------------------------------------------------------
@@ -174,10 +238,12 @@ def test_a_forged_word_that_a_plug_in_was_examined_changes_nothing():
     assert reply["status"] == "ok"
 
 
-def test_a_key_that_is_trusted_no_more_when_the_examination_ends_brings_nothing_in():
-    engine = LocalEngine(trust=TRUST)
+def test_a_key_that_is_trusted_no_more_when_the_examination_ends_brings_nothing_in(tmp_path):
+    keys = tmp_path / "plugin-keys"
+    keys.write_text(public(AUTHOR))
+    engine = LocalEngine(trust=Trust(SIGNED, (), str(keys)))
     engine.run([signed(AUTHOR)])
-    engine.wiring = replace(engine.wiring, trust=Trust(SIGNED, ()))
+    keys.unlink()
     (reply,) = engine.settle()
     assert reply["code"] == "untrusted"
     assert engine.ask(op="plugins")["value"] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sde.plugins.version import Made
+from sde.plugins.version import Made, Predecessor, Succession
 from sde.records.arrived import FromSite, Told, for_all_shards, pack_arrived, unpack_arrived
 from sde.records.asked import Asked, AskedInfore, Attached, Unreadable
 from sde.records.loop import (
@@ -10,6 +10,7 @@ from sde.records.loop import (
     Admitted,
     Again,
     Answered,
+    Decided,
     Due,
     Failed,
     Progress,
@@ -31,7 +32,7 @@ from sde.records.sites import (
 )
 from sde.records.versions import VersionInfo
 from sde.records.watching import Standing
-from sde.stages.log import pack_entry, unpack_entry
+from sde.stages.log import Entry, pack_entry, unpack_entry
 from sde.wire import Ask, Code, Create, Definition, Fault, Plugin
 from sde.wire.windows import Window
 
@@ -61,14 +62,24 @@ ATTACHED = Attached(
 )
 CREATE = Create(id="c", uid="u", dataset="d", kind="count_min", params={"epsilon": 0.1})
 ASKED = Asked(**HERE, request=Ask(id="q", several=["a", "b"]), at=7)
+MADE = Made({"width": 8}, 64, {"cells": ["<i8", [8]]})
 LOOP = [
     Tick(time=5, caught_up=True),
     Progress(dataset="d", clocks={"|auto|5": {"data-0": (1, 2)}}, changed=True),
     Answered(watch="w", number=3, value={"a": [1.5, None]}, holds=False),
     Again(asked=ASKED, at=9),
     Due(at=None),
-    Admit(request=Plugin(id="p", name="fence", source="x", sha256="0" * 64)),
-    Admitted(request="p", declaration={"doc": "x"}, fault=FAULT),
+    Admit(
+        request=Plugin(id="p", name="fence", source="x", sha256="0" * 64),
+        predecessor=Predecessor("fence@1", 1, [MADE]),
+    ),
+    Admitted(
+        request="p",
+        declaration={"doc": "x"},
+        fault=FAULT,
+        successions=[Succession("fence@1", {"width": 7}, MADE)],
+    ),
+    Decided(request="p", fault=FAULT),
     Failed(kind="total@1", reason="raised"),
 ]
 SITES = [
@@ -95,8 +106,8 @@ def test_a_record_comes_as_it_went(arrived):
 
 
 def test_a_log_entry_is_read_as_it_was_written():
-    entry = pack_entry(ARRIVED[:5], ARRIVED[5:], [b"block", b""])
-    assert unpack_entry(entry) == (ARRIVED[:5], [b"block", b""], ARRIVED[5:])
+    entry = Entry(ARRIVED[:5], [b"block", b""], ARRIVED[5:], {"total@1": b"states"})
+    assert unpack_entry(pack_entry(entry)) == entry
 
 
 def test_what_sites_say_goes_to_one_shard_and_all_else_to_every_one():

@@ -48,10 +48,12 @@ MESSAGES = [
     {"op": "plugin", "id": "r", "name": "fence", "source": "x", "sha256": "0" * 64},
     {
         **{"op": "plugin", "id": "r", "name": "fence", "source": "x", "sha256": "0" * 64},
+        "migrate": True,
         **{"key": "AAAA", "signature": "AAAA"},
     },
     {"op": "plugins", "id": "r"},
     {"op": "unplug", "id": "r", "name": "fence", "version": 2},
+    {"op": "release", "id": "r", "name": "fence", "version": 2},
     {"op": "sites", "id": "r", "deadline": "3s"},
 ]
 
