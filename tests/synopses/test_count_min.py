@@ -115,7 +115,7 @@ def test_a_bad_parameter_is_named(name, value):
 
 
 def test_a_synopsis_above_the_size_limit_is_refused():
-    with pytest.raises(ParameterError, match="268435456 bytes"):
+    with pytest.raises(ParameterError, match="268,435,456 bytes"):
         CountMin(epsilon=1e-8)
 
 
