@@ -2,9 +2,8 @@
 
 librdkafka makes an object of every message, which is most of what a fetch of small messages costs.
 Here a response becomes arrays at once, and the next one is requested before that. It works with
-connections without TLS and SASL, and with batches without compression. After anything else (no
-leader, an error, an unknown format) the bulk consumer reads the rest of the range: it can wait and
-knows what each error means.
+connections without TLS and SASL. After anything else (no leader, an error, an unknown format) the
+bulk consumer reads the rest of the range: it can wait and knows what each error means.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from service.kafka.bulk_consumer import BulkConsumer
 from service.kafka.chunk import Chunk
 from service.kafka.config import KafkaSettings
 from service.kafka.cursor import Cursor
+from service.kafka.inflating import inflated
 from service.kafka.logs import admin
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,8 @@ class DirectConsumer:
         """The messages of the range up to the first answer that only the bulk consumer can read."""
         chunk = Chunk(cursor, max_bytes, max_messages)
         try:
-            for response in self._responses(cursor):
+            for answer in self._responses(cursor):
+                response = inflated(answer, cursor.end)
                 at, aborting = response.start, np.zeros(len(response.aborted), np.int64)
                 reason = kernel.CHUNK_FULL
                 while reason == kernel.CHUNK_FULL:
@@ -73,7 +74,7 @@ class DirectConsumer:
                         cursor.refresh()
                         chunk = Chunk(cursor, max_bytes, max_messages)
                 if reason == kernel.UNUSUAL:
-                    raise UnusualAnswer("batches of an old format, or compressed, or damaged")
+                    raise UnusualAnswer("batches of an old format, or damaged")
         except UnusualAnswer as unusual:
             key = (cursor.topic, cursor.partition)
             _log.info("topic %s, partition %d: %s", *key, unusual)

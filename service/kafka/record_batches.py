@@ -1,6 +1,7 @@
 """The loop over record batches as a broker sends them: copies payloads into one buffer.
 
-Knows Kafka's record format 2 without compression; what else it meets it leaves to its caller.
+Knows Kafka's record format 2 without compression, as `service.kafka.inflating` leaves it; what else
+it meets it leaves to its caller.
 It does not trust what a broker sends: `sde.kernels.compiling` says how that is tested.
 """
 
