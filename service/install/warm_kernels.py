@@ -19,6 +19,7 @@ from sde.stages.maintain import Maintain, open_shard
 from sde.storage.arena import Arena
 from sde.wire import decode_request
 from synopses import DFT, KINDS, LSH, Items, Streams
+from synopses.by_slot import by_slot
 
 
 def main() -> int:
@@ -31,10 +32,17 @@ def main() -> int:
             other.merge(synopsis)
         seconds = time.monotonic() - started
         print(f"[{number}/{len(KINDS)}] {kind} {seconds:.1f} s", flush=True)
+    _large_batches()
     _questions()
     _data_path()
     importlib.import_module("service.kafka.fetch")  # its kernels are compiled as they are loaded
     return 0
+
+
+def _large_batches() -> None:
+    """Items that are put in the order of their slots, as only those of large banks are."""
+    slots = np.repeat(np.arange(100, dtype=np.int32), 20)
+    by_slot(1 << 20, slots, Items.of(values=np.ones(len(slots))))
 
 
 def _questions() -> None:
