@@ -60,6 +60,14 @@ class Again(_Message, frozen=True, tag="again"):
     at: Whole
 
 
+class AskedEach(_Message, frozen=True, tag="each"):
+    """Keys for which a watch has not answered yet, because not every shard had tuples then."""
+
+    watch: str
+    keys: list[str]
+    left_out: int = 0  # how many others came
+
+
 class Due(_Message, frozen=True, tag="due"):
     """When the next tick is needed; for the service's clock, not for the shards."""
 
@@ -110,7 +118,19 @@ class Failed(_Message, frozen=True, tag="failed"):
     reason: str
 
 
-Loop = Tick | Progress | Answered | Again | Due | Admit | Admitted | Decided | Failed | Noted
+Loop = (
+    Tick
+    | Progress
+    | Answered
+    | Again
+    | AskedEach
+    | Due
+    | Admit
+    | Admitted
+    | Decided
+    | Failed
+    | Noted
+)
 Report = Progress | Due | Failed | Noted  # what maintain says to merge beside its partials
 
 _decoder = msgspec.json.Decoder(Loop)

@@ -1,7 +1,9 @@
 """Watches that answer for each key, or each stream, that had tuples in a batch.
 
 They are answered in the batch itself: every shard says what it holds of the synopsis and which
-keys came, and merge asks for all of them. A batch has `NUMBERS` numbers for answers; where more
+keys came, and merge asks for all of them. A shard for which nothing came does not run: if one is
+missing that has a part of the synopsis, merge sends the keys round the loop, and all shards answer
+for them in the next batch. A batch has `NUMBERS` numbers for answers; where more
 keys came than that, the last of them says how many were left out.
 """
 
@@ -14,6 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from sde.records.loop import AskedEach
 from sde.records.partial import EachStates, Subject
 from sde.records.result import States
 from sde.records.watching import Watching
@@ -66,28 +69,40 @@ class EachWatcher:
     def __init__(self, shard: Shard, batch: int) -> None:
         self._shard, self._batch = shard, batch
 
-    def answers(self, blocks: Sequence[Block]) -> list[EachStates]:
-        """Partials for all such watches; `blocks` are those of the batch."""
+    def answers(self, blocks: Sequence[Block], asked: Sequence[AskedEach]) -> list[EachStates]:
+        """Partials for all such watches; `blocks` are those of the batch, `asked` came before."""
         partials = []
         watches = self._shard.registry.watches
         for watching in map(watches.get, watches.of_each()):
             instance = self._shard.registry.instance(watching.request.uids[0])
             own = [b for b in blocks if b.dataset == instance.definition.dataset]
-            answer = self._keys if watching.request.each == EACH_KEY else self._streams
             try:
-                partials += answer(watching, instance, own)
+                if watching.request.each == EACH_KEY:
+                    before = [one for one in asked if one.watch == watching.id]
+                    partials += self._keys(watching, instance, own, before)
+                else:
+                    partials += self._streams(watching, instance, own)
             except Refusal as refusal:  # its plug-in misbehaves
                 reason = refusal.fault.message
                 _log.warning("no answers to the watch %s: %s", watching.id, reason)
         return partials
 
     def _keys(
-        self, watching: Watching, instance: Instance, blocks: list[Block]
+        self,
+        watching: Watching,
+        instance: Instance,
+        blocks: list[Block],
+        before: list[AskedEach],
     ) -> list[EachStates]:
         definition, request = instance.definition, watching.request
         if definition.stream is not None and not self._shard.owns(definition, definition.stream):
             return []
+        if not blocks and not before:
+            return []
         keys, more = _distinct([_keys_of(block, definition.key) for block in blocks])
+        if self._shard.number == 0:  # it says for all what all were told
+            keys = sorted({*keys, *(key for one in before for key in one.keys)})
+            more += sum(one.left_out for one in before)
         states = ask(self._shard, question_for(request, ""), None)
         answers: list[Estimate] = []
         if states.estimate is not None:  # of one stream: asked here, key by key

@@ -28,6 +28,7 @@ from sde.records.loop import (
     Admitted,
     Again,
     Answered,
+    AskedEach,
     Decided,
     Due,
     Failed,
@@ -93,6 +94,7 @@ class Maintain:
         self._not_repeatable: set[str] = set()  # kinds whose states the log must keep
         self._tries: list[tuple[Told, Admitted]] = []  # versions of plug-ins, after the data
         self._due: list[str] = []  # watches to be answered
+        self._each: list[AskedEach] = []  # keys that watches have not answered for
         self.entry = b""
         self.reports: list[Report] = []  # to the loop
 
@@ -112,7 +114,7 @@ class Maintain:
         self._add()
         for told, admitted in self._tries:
             self._try(told, admitted)
-        self._partials += EachWatcher(shard, self._batch).answers(self._blocks)
+        self._partials += EachWatcher(shard, self._batch).answers(self._blocks, self._each)
         self._partials += self._watcher.answers(self._due)
         self._partials += federation_watches.answers(shard, self._watcher, self._due, self._batch)
         federation.close_ended(shard)
@@ -163,6 +165,8 @@ class Maintain:
                     case Again(asked=asked, at=at):
                         if isinstance(asked.request, READS):  # nothing is changed by this way
                             again.append(replace(asked, at=at))
+                    case AskedEach() as asked_each:
+                        self._each.append(asked_each)
                     case Progress() | Answered() | Failed() as message:
                         self._apply(one, message)
                     case Admitted() as admitted:
@@ -417,7 +421,7 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
         case Failed(kind=kind, reason=reason):
             if kind in shard.registry.shelf.versions:
                 shard.registry.shelve("quarantined", kind, reason)
-        case Again() | Due() | Admit() | Noted():
+        case Again() | AskedEach() | Due() | Admit() | Noted():
             pass
         case never:
             assert_never(never)

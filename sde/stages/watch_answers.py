@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from sde.records.loop import Answered
+from sde.records.loop import Answered, AskedEach
 from sde.records.outgoing import LARGEST_LOOP, Outgoing
 from sde.records.partial import EachStates, Estimated, WatchEnded, WatchStates
 from sde.records.result import States
@@ -17,7 +17,7 @@ from sde.requests.deciding import decide
 from sde.requests.each import MOST, NUMBERS, left_out, question_for
 from sde.requests.gathered import Gathered
 from sde.stages.writer import ReplyWriter
-from sde.wire import Code, Refusal, ReplyFields, watch_answer
+from sde.wire import DATASET_SCOPE, Code, Refusal, ReplyFields, watch_answer
 from synopses import Estimate
 
 
@@ -71,6 +71,9 @@ class WatchAnswers:
     def on_each(self, partials: list[EachStates]) -> Iterator[Outgoing]:
         """One answer for each key or stream that any shard names; the last may say of others."""
         watching = partials[0].watch
+        if _lacks_a_shard(partials):
+            yield self._ask_all(partials)
+            return
         gathered = Gathered([partial.states for partial in partials], None)
         about = {"batch": partials[0].batch, "site": self._writer.site}
         estimates: dict[str, Estimate | None] = {}
@@ -93,6 +96,18 @@ class WatchAnswers:
             fields = {**left_out(more).as_json(), "left_out": more, **about}
             yield self._message(watching, first + MOST, fields)
 
+    def _ask_all(self, partials: list[EachStates]) -> Outgoing:
+        """All shards shall answer for these keys in the next batch."""
+        keys = sorted({item for partial in partials for item in partial.items})
+        more = sum(partial.left_out for partial in partials)
+        while True:
+            asked = AskedEach(watch=partials[0].watch.id, keys=keys, left_out=more)
+            told = self._writer.to_loop(asked)
+            if len(told.value) <= LARGEST_LOOP:
+                return told
+            more += len(keys) - len(keys) // 2
+            keys = keys[: len(keys) // 2]
+
     def on_ended(self, partial: WatchEnded) -> Outgoing:
         watching = partial.watch
         fields = {
@@ -108,6 +123,13 @@ class WatchAnswers:
         uid = watching.request.named
         reply = {"uid": uid, **watch_answer(watching.id, number), **fields}
         return self._writer.reply(reply, uid, watching.infore, watching.since)
+
+
+def _lacks_a_shard(partials: list[EachStates]) -> bool:
+    """Whether a shard that has a part of a whole data set did not run."""
+    first = partials[0]
+    is_whole = first.states.about[0].scope == DATASET_SCOPE
+    return is_whole and len(partials) < first.of
 
 
 def _found(known: Estimated) -> Estimate:

@@ -215,8 +215,10 @@ class LocalEngine:
         partials: list[Partial] = []
         reports: list[Report] = []
         for number in range(len(self.stores)):
-            stage = self.wiring.maintain(self.shard(number), self.batch)
             own = [one for one in arrived if number == 0 or for_all_shards(one)]
+            if not own and all(block.shard != number for block in blocks):
+                continue  # as with Spark: a shard for which nothing came does not run
+            stage = self.wiring.maintain(self.shard(number), self.batch)
             travelled = unpack_arrived(pack_arrived(own))
             partials += stage.on_batch(travelled, [b for b in blocks if b.shard == number])
             reports += unpack_reports(pack_reports(stage.reports))

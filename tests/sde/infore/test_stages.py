@@ -68,8 +68,8 @@ def test_credentials_are_acknowledged(engine):
 
 def test_a_continuous_add_answers_once_for_each_key_of_a_batch(engine):
     engine.replies([add(5)])
-    first = engine.replies(data=ticks("A", "B", "A", "C"))
-    second = engine.replies(data=ticks("A"))
+    first = [*engine.replies(data=ticks("A", "B", "A", "C")), *engine.settle()]
+    second = [*engine.replies(data=ticks("A")), *engine.settle()]
     assert [(r["estimationkey"], r["estimation"]) for r in first] == [("A", 2), ("B", 1), ("C", 1)]
     assert [(r["estimationkey"], r["estimation"]) for r in second] == [("A", 3)]
     assert engine.replies() == []

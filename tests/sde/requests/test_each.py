@@ -18,6 +18,15 @@ def _few_numbers(monkeypatch):
 
 
 def batch(engine, keys, one_stream=False):
+    """The answers to what comes in one batch, which may take another one."""
+    return [*at_once(engine, keys, one_stream), *later(engine)]
+
+
+def later(engine):
+    return [r for r in engine.settle() if r["request"] == "w"]
+
+
+def at_once(engine, keys, one_stream=False):
     lines = [
         json.dumps({"dataset": "d", "stream": "s" if one_stream else f"s{k}", "values": {"k": k}})
         for k in keys
@@ -67,3 +76,21 @@ def test_a_batch_with_as_many_keys_as_there_may_be_leaves_nothing_out():
     answers = batch(by_key(), range(99))
     assert len(answers) == 99
     assert all(reply["status"] == "ok" for reply in answers)
+
+
+def test_keys_of_one_stream_are_answered_from_all_shards():
+    """Only the shard of that stream runs in the batch in which they come."""
+    engine = by_key()
+    batch(engine, [k % 7 for k in range(70)])
+    batch(engine, range(80))
+    assert at_once(engine, [3, 3, 5], one_stream=True) == []
+    answers = {r["key"]: r["value"] for r in later(engine)}
+    assert answers == {"3": 10 + 1 + 2, "5": 10 + 1 + 1}
+
+
+def test_keys_that_wait_are_answered_together_with_those_that_come():
+    engine = by_key()
+    at_once(engine, [1], one_stream=True)
+    answers = at_once(engine, [2, 1], one_stream=True)
+    assert [(r["key"], r["value"]) for r in answers] == [("1", 2), ("2", 1)]
+    assert later(engine) == []
