@@ -23,7 +23,7 @@ from sde.records.result import Table
 from sde.registry.registry import Instance
 from sde.requests.gathered import WindowsDiffer, stated
 from sde.requests.questions import check_question, info_of
-from sde.requests.warnings import warnings_of
+from sde.requests.warnings import nothing_fitted, warnings_of
 from sde.shard.shard import Shard
 from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span, Streams, SynopsisInfo
 from sde.wire.windows import SESSION
@@ -165,6 +165,8 @@ class _Rows:
     ) -> None:
         self._empty, self._layer, self._query = empty, layer, request.query
         self._info = info
+        self._of_all = warnings_of(info, 0, layer.left_out(skipped=0))  # the same for each stream
+        self._time_is_known = isinstance(layer, PanedLayer) and layer.latest is not None
         self._span: Span | None = request.span
         self._at = at
 
@@ -175,9 +177,9 @@ class _Rows:
         if held is None:
             return self._without_value(stream, 0, ["no session of it ends there"]), None
         tuples, interval = held.tuples, held.interval
-        left_out = LeftOut(skipped=held.skipped)
-        warnings = warnings_of(self._info, tuples, left_out) if held.skipped else []
-        if held.skipped and not tuples:
+        skipped = LeftOut(skipped=held.skipped)
+        warnings = [*warnings_of(self._info, tuples, skipped), *self._of_all]
+        if nothing_fitted(tuples, self._layer.left_out(held.skipped), self._time_is_known):
             return self._without_value(stream, 0, warnings), interval
         try:
             estimate = (held.synopsis or self._empty).estimate(self._query)

@@ -158,3 +158,19 @@ def test_interleaved_streams_that_are_each_in_order_lose_nothing_by_default():
             engine.settle()
     described = engine.ask(op="describe", uid="u")["value"]
     assert (described["late_dropped"], described["late"] > 0) == (0, True)
+
+
+def test_a_table_of_all_streams_warns_as_single_answers_do():
+    window = {**TUMBLING, "lateness": "5s"}
+    engine = running(create("u", "hyperloglog", "k", scope="stream", window=window))
+    engine.send("d", [(f"s{n % 5}", {"k": n, "ts": T0 + 1000 * n}) for n in range(60)])
+    engine.settle()
+    engine.send("d", [("s0", {"k": 7, "ts": T0 - 60_000})])
+    end = T0 // 10_000 * 10_000 - 50_000
+    replies = engine.replies([{"id": "q", "op": "estimate", "uid": "u", "stream": "*", "end": end}])
+    (table,) = [*replies, *engine.settle()]
+    rows = {row["stream"]: row for row in table["value"]}
+    alone = asked(engine, stream="s0", end=end)
+    assert (alone["value"], rows["s0"]["value"]) == (None, None)
+    assert rows["s0"]["warnings"] == alone["warnings"]
+    assert "too late" in alone["warnings"][0]
