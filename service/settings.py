@@ -103,7 +103,10 @@ class Settings:
     )
     on_restored: OnLost = field(
         default="stop",
-        metadata={"help": "a checkpoint set back by a back-up: stop, or continue and reply again"},
+        metadata={
+            "help": "a checkpoint set back by a back-up, or new beside topics in use: stop, or "
+            "continue and reply again"
+        },
     )
     kafka_patience_seconds: float = field(
         default=math.inf,

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from confluent_kafka import Producer
 
 from service.engine.checkpoint_name import checkpoint_name
 from service.engine.restored import check_restored
@@ -73,3 +74,36 @@ def test_with_on_restored_continue_its_replies_are_written(settings):
     assert write(settings, 6)
     check_restored(going_on, lines.append)
     assert len(lines) == 1
+
+
+def new_engine(broker, tmp_path, **changes):
+    """One without a checkpoint, on topics that another engine has used, or not."""
+    name = f"restored-{next(_numbers)}"
+    topics = Topics(commits=f"{name}-commits", union=f"{name}-union")
+    settings = Settings(
+        bootstrap_servers=broker.bootstrap_servers, topics=topics, data_dir=tmp_path, **changes
+    )
+    ensure_topics(settings.kafka_config, [TopicSpec(topics.union), TopicSpec(topics.commits)])
+    return settings
+
+
+def use(settings):
+    producer = Producer(settings.kafka_config)
+    producer.produce(settings.topics.union, b"a tick of another engine")
+    assert producer.flush(30) == 0
+
+
+def test_a_new_engine_starts_on_topics_that_nobody_used(broker, tmp_path):
+    lines = []
+    check_restored(new_engine(broker, tmp_path), lines.append)
+    assert lines == []
+
+
+def test_a_new_engine_does_not_start_on_topics_of_another_unless_it_is_told_to(broker, tmp_path):
+    settings = new_engine(broker, tmp_path)
+    use(settings)
+    with pytest.raises(StartupError, match="both would answer every request"):
+        check_restored(settings, lambda line: None)
+    lines = []
+    check_restored(replace(settings, on_restored="continue"), lines.append)
+    assert "answered a second time" in lines[0]
