@@ -166,7 +166,8 @@ class Engine:
         return self._query
 
     def _warm_up(self) -> None:
-        warm_up(self.settings, _WARM_UP_SECONDS + self.settings.stuck_seconds, self.check)
+        seconds = _WARM_UP_SECONDS + self.settings.stuck_seconds
+        warm_up(self.settings, seconds, self.check, with_tuple=self._broker is not None)
 
     def supervise(self) -> bool:
         """`check`, bound the logs, do a rescaling if one is wanted.

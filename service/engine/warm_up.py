@@ -19,12 +19,14 @@ from service.startup_errors import StartupError
 _WARM_UP_DATASET = "sde warm-up"
 
 
-def warm_up(settings: Settings, seconds: float, check: Callable[[], bool]) -> None:
-    """Send a tuple of no synopsis and a request; return when the reply is there.
+def warm_up(
+    settings: Settings, seconds: float, check: Callable[[], bool], *, with_tuple: bool
+) -> None:
+    """Send a request, and perhaps a tuple of no synopsis; return when the reply is there.
 
-    Called in the driver. `check` is called while waiting and raises if the query has ended. While
-    it returns False, because Kafka is away or the reason why a batch died is looked for, the time
-    does not count.
+    Topics of others get no tuple: their other readers would wonder. Called in the driver. `check`
+    is called while waiting and raises if the query has ended. While it returns False, because Kafka
+    is away or the reason why a batch died is looked for, the time does not count.
     """
     topics = settings.topics
     consumer = Consumer(
@@ -44,8 +46,9 @@ def warm_up(settings: Settings, seconds: float, check: Callable[[], bool]) -> No
         # A Kafka that goes away meanwhile gets them when it is back.
         patient = {**admin_config(settings.kafka_config), "message.timeout.ms": 0}
         producer = Producer({**patient, "linger.ms": 0})
-        unused = {"dataset": _WARM_UP_DATASET, "stream": "s", "values": {"v": 1}}
-        producer.produce(topics.data[0], json.dumps(unused))
+        if with_tuple:
+            unused = {"dataset": _WARM_UP_DATASET, "stream": "s", "values": {"v": 1}}
+            producer.produce(topics.data[0], json.dumps(unused))
         producer.produce(topics.requests, json.dumps({"id": request, "op": "list"}))
         producer.flush(30)
         deadline = time.monotonic() + seconds
