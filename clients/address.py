@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from clients.errors import BadInput, Unreachable
 from clients.kafka import KafkaTransport
 from clients.kafka_config import KafkaSettings
 from clients.transport import Topics, Transport
+from sde.wire.nearest import nearest
 from sde.wire.status import STATUS_FILE, EngineStatus, decode_status
 
 
@@ -119,22 +121,39 @@ class EngineFolder:
 
 
 def transport_to(
-    engine: str | Transport | None, settings: KafkaSettings | None = None
+    engine: str | Transport | None,
+    settings: KafkaSettings | None = None,
+    topics: Topics | Mapping[str, str] | None = None,
 ) -> Transport:
     """To the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or the engine found here.
 
-    `settings` are those of librdkafka.
+    `settings` are those of librdkafka; `topics` are the names of the engine's topics, all or by
+    their roles.
     """
     if engine is not None and not isinstance(engine, str):
-        if settings is not None:
-            raise BadInput("settings: expected with an address; a transport has its own")
+        for name, value in (("settings", settings), ("topics", topics)):
+            if value is not None:
+                raise BadInput(f"{name}: expected with an address; a transport has its own")
         return engine
     folder = EngineFolder()
-    servers, topics = engine or os.environ.get("SDE_BOOTSTRAP_SERVERS", ""), Topics()
+    servers, names = engine or os.environ.get("SDE_BOOTSTRAP_SERVERS", ""), Topics()
     if not servers:
-        servers, topics = folder.running()
+        servers, names = folder.running()
+    names = topics if isinstance(topics, Topics) else named_topics(names, topics or {})
     why_silent = partial(folder.why_silent, servers)
-    return KafkaTransport(servers, topics=topics, settings=settings, why_silent=why_silent)
+    return KafkaTransport(servers, topics=names, settings=settings, why_silent=why_silent)
+
+
+def named_topics(topics: Topics, names: Mapping[str, str]) -> Topics:
+    """`topics` with other names for some roles; BadInput for a role that there is not."""
+    roles = Topics.__slots__
+    for role, name in names.items():
+        if role not in roles:
+            raise BadInput(
+                f"topics: {role}={name!r}: expected one of {', '.join(roles)}."
+                f" {nearest(role, roles)}".rstrip()
+            )
+    return replace(topics, **names)
 
 
 def _topics(written: Mapping[str, Any]) -> Topics:

@@ -31,7 +31,7 @@ from clients.sender import Sender
 from clients.state_requests import StateRequests
 from clients.suggestions import check_create
 from clients.times import Duration, Window, duration, window_of
-from clients.transport import Message, Transport
+from clients.transport import Message, Topics, Transport
 from clients.waiting import waiting
 from sde import wire
 
@@ -44,7 +44,8 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
     this folder (or whose data folder SDE_DATA_DIR names). A request waits `timeout` seconds for
     its answer, if not told otherwise as many as SDE_TIMEOUT in the environment says, or 10. The
     `submit_…` methods do not wait: thousands of requests can be in flight. `settings` go to
-    librdkafka as they are: `settings={"security.protocol": "SSL"}`.
+    librdkafka as they are: `settings={"security.protocol": "SSL"}`. `topics` are the names of the
+    engine's topics where they are not the usual ones: `topics={"data": "shop-data"}`.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         *,
         timeout: float | None = None,
         settings: KafkaSettings | None = None,
+        topics: Topics | Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(transport_to(engine, settings))
+        super().__init__(transport_to(engine, settings, topics))
         if timeout is None:
             timeout = float(os.environ.get("SDE_TIMEOUT", 10))
         self._connection = Connection(self._transport, timeout)

@@ -12,7 +12,7 @@ from confluent_kafka import Message as KafkaMessage
 
 from clients.errors import DeliveryFailed, Unreachable
 from clients.kafka_config import KafkaSettings, data_config, request_config
-from clients.topic_reader import SECONDS_TO_CONNECT, TopicReader
+from clients.topic_reader import SECONDS_TO_CONNECT, TopicReader, without_topic
 from clients.transport import Message, OnFailure, OnReply, Topics
 from clients.tuples import encode
 
@@ -128,14 +128,13 @@ class KafkaTransport:
 
         With partitions added later a stream would change its lane and could overtake itself.
         """
-        topic = self.topics.data
+        topic, servers = self.topics.data, self._settings["bootstrap.servers"]
         try:
             found = self._data.list_topics(topic, SECONDS_TO_CONNECT).topics[topic]
         except KafkaException as error:
-            servers = self._settings["bootstrap.servers"]
             raise Unreachable(f"Kafka at {servers}: {error.args[0].str()}") from error
         if found.error is not None:
-            raise Unreachable(f"topic {topic!r}: {found.error.str()}")
+            raise without_topic(topic, servers, found.error)
         return len(found.partitions)
 
     def _note_undelivered(self, error: KafkaError | None, message: KafkaMessage) -> None:

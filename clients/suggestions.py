@@ -7,7 +7,6 @@ the hint goes with the engine's fault.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from msgspec import structs
 from clients.errors import BadInput, Refused
 from sde import wire
 from sde.wire import Code, catalogue
+from sde.wire.nearest import nearest
 from sde.wire.plugins import NAME_FORM
 
 _CERTAIN = 0.75  # so alike are a name and its misspelling, letter by letter
@@ -24,19 +24,6 @@ _KIND_FORM = re.compile(rf"{NAME_FORM.pattern}(@\d+)?")
 _OF_CREATE = {field.encode_name for field in structs.fields(wire.Create)} - {"id", "params"}
 OF_ESTIMATE = {"query", "stream", "end", "span", "sites", "deadline"}
 OF_WATCH = OF_ESTIMATE | {"every", "on", "threshold", "when", "each", "drift", "timeout"}
-
-
-def nearest(word: str, names: Collection[str], likeness: float = 0.6) -> str:
-    """A sentence naming what was probably meant, or nothing.
-
-    >>> nearest("Count-Min", ["bloom", "count_min"]), nearest("bloom", ["bloom"])
-    ('Did you mean count_min? ', '')
-    """
-    if word in names:
-        return ""
-    plain = re.sub(r"[^a-z0-9_]", "_", word.lower())
-    close = difflib.get_close_matches(plain, names, 1, likeness)
-    return f"Did you mean {close[0]}? " if close else ""
 
 
 # -- before anything is sent ----------------------------------------------------------------------

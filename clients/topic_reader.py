@@ -75,10 +75,7 @@ class TopicReader:
     def _new_partitions(self, from_beginning: bool, seconds: float) -> list[TopicPartition]:
         found = self._consumer.list_topics(self._topic, seconds).topics[self._topic]
         if found.error is not None:
-            raise Unreachable(
-                f"topic {self._topic!r} at {self._servers}: {found.error.str()};"
-                " is an engine running with this broker?"
-            )
+            raise without_topic(self._topic, self._servers, found.error)
         new = [TopicPartition(self._topic, n) for n in found.partitions.keys() - self._partitions]
         for partition in new:
             low, high = self._consumer.get_watermark_offsets(partition, seconds)
@@ -89,3 +86,11 @@ class TopicReader:
         # That all brokers are down says less than why the last one is.
         if error.code() != KafkaError._ALL_BROKERS_DOWN or not self.trouble:
             self.trouble = error.str()
+
+
+def without_topic(topic: str, servers: object, error: KafkaError) -> Unreachable:
+    """A broker that has no such topic, or does not show it."""
+    return Unreachable(
+        f"topic {topic!r} at {servers}: {error.str()}; is an engine running with this broker? If"
+        " its topics have other names, say them: topics= of Client, --topic in the shell"
+    )

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import FrameType
 
 from service.engine.engine import Engine
-from service.settings import Settings, SettingsError, load
+from service.setting_values import SettingsError
+from service.settings import Settings, load
 from service.startup_errors import KafkaAway, StartupError
 
 EXIT_ERROR, EXIT_SETTINGS, EXIT_KAFKA_AWAY = 1, 2, 3

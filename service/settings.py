@@ -17,12 +17,9 @@ from service.kafka.config import Config
 from service.kafka.loopback import is_loopback, servers_of
 from service.kafka.retention import OnLost, checked_on_lost
 from service.peer_settings import PeerError, Peers, read_peers
+from service.setting_values import SettingsError, read_table, read_value, refuse_unknown
 
 _KEY_BYTES = 32
-
-
-class SettingsError(Exception):
-    """A setting is unknown or has an impossible value; the message says which and what to do."""
 
 
 def _topic(default: Any, text: str) -> Any:
@@ -45,6 +42,19 @@ class Topics:
         "", "of INFORE's dialect: what became of requests; left out: in the output topic"
     )
     data_partitions: int = _topic(4, "of data topics that the service creates")
+
+    def __post_init__(self) -> None:
+        """What one role writes, another would read as its own."""
+        one_name = {each.name: getattr(self, each.name) for each in fields(self)}
+        several, _ = one_name.pop("data"), one_name.pop("data_partitions")
+        roles: dict[str, str] = {}
+        for role, name in [*(("data", each) for each in several), *one_name.items()]:
+            if name and name in roles:
+                raise SettingsError(
+                    f"topics.{roles[name]} and topics.{role} are both {name!r}: expected a topic of"
+                    " its own for each"
+                )
+            roles[name] = role
 
 
 @dataclass(frozen=True)
@@ -214,36 +224,26 @@ def load(
         if variable is not None:
             values[name] = variable
     values |= {name: value for name, value in flags.items() if value is not None}
-    for name in values:
-        if name not in known:
-            raise SettingsError(f"unknown setting {name!r}: expected one of {', '.join(known)}")
+    refuse_unknown(values, known)
     return replace(Settings(), **{n: _typed(n, str(known[n].type), v) for n, v in values.items()})
 
 
 def _typed(name: str, kind: str, value: Any) -> Any:
     """A value of TOML, or text, as the type that the field is declared with."""
-    try:
-        match kind:
-            case "int" | "float":
-                return int(value) if kind == "int" else float(value)
-            case "Path" | "Path | None":
-                return Path(value)
-            case "Topics":
-                named = {**value, **({"data": tuple(value["data"])} if "data" in value else {})}
-                return Topics(**named)
-            case "StateLimits":
-                return StateLimits(**{n: int(v) for n, v in value.items()})
-            case "Peers" if isinstance(value, Mapping):
+    match kind:
+        case "Topics":
+            return read_table(name, Topics, value)
+        case "StateLimits":
+            return read_table(name, StateLimits, value)
+        case "Peers" | "Config" if not isinstance(value, Mapping):
+            raise SettingsError(f"{name}={value!r}: expected a table [{name}]")
+        case "Peers":
+            try:
                 return read_peers(value)
-            case "Config" if isinstance(value, Mapping):
-                return {str(k): str(v) for k, v in value.items()}
-            case "tuple[str, ...]":
-                texts = value.split(",") if isinstance(value, str) else map(str, value)
-                return tuple(text.strip() for text in texts if text.strip())
-            case "str" | "OnLost":
-                return str(value)
-    except PeerError as error:
-        raise SettingsError(str(error)) from None
-    except (TypeError, ValueError):
-        pass
-    raise SettingsError(f"{name}={value!r}: expected {kind}")
+            except PeerError as error:
+                raise SettingsError(str(error)) from None
+        case "Config":
+            return {str(k): str(v) for k, v in value.items()}
+        case "OnLost":
+            return str(value)
+    return read_value(name, kind, value)

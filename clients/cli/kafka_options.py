@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from clients.address import named_topics
+from clients.errors import BadInput
 from clients.transport import Topics
 
 SERVERS = "bootstrap.servers"
@@ -35,14 +37,10 @@ def parse_settings(texts: Any) -> dict[str, str]:
     return settings
 
 
-def named_topics(topics: Topics, texts: tuple[str, ...]) -> Topics:
+def with_topics(topics: Topics, texts: tuple[str, ...]) -> Topics:
     """`topics` with the names of `--topic ROLE=NAME`."""
-    names = {role: getattr(topics, role) for role in Topics.__slots__}
-    for role, name in parse_settings(texts).items():
-        role = role.replace("-", "_")
-        if role not in names:
-            raise click.UsageError(
-                f"--topic {role}={name}: expected one of {', '.join(names)} before the '='"
-            )
-        names[role] = name
-    return Topics(**names)
+    names = {role.replace("-", "_"): name for role, name in parse_settings(texts).items()}
+    try:
+        return named_topics(topics, names)
+    except BadInput as error:
+        raise click.UsageError(f"--topic: {error}") from error

@@ -9,8 +9,8 @@ from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected
 from clients.kind_examples import plainly
 from clients.kinds import Kind, library_kinds
-from clients.suggestions import nearest
 from clients.wording import size
+from sde.wire.nearest import nearest
 
 
 @click.command()

@@ -19,7 +19,7 @@ from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
 from clients.cli.sites import sites_options, tell_missing
 from clients.cli.streams import estimate_streams
-from clients.cli.window_options import window_options
+from clients.cli.window_options import time_for_kind, window_options
 from clients.handle import Sites
 from sde import wire
 from sde.wire import catalogue
@@ -99,7 +99,7 @@ def create(
             value=value[0] if len(value) == 1 else value or None,
             scope=parse_scope(scope),
             window=window,
-            time=time,
+            time=time_for_kind(client, kind, time, window),
             ttl=ttl,
             idle=idle,
             reuse=reuse,

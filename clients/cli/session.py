@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from clients.address import EngineFolder
-from clients.cli.kafka_options import SERVERS, named_topics, parse_settings, read_settings
+from clients.cli.kafka_options import SERVERS, parse_settings, read_settings, with_topics
 from clients.client import Client
 from clients.kafka import KafkaTransport
 from clients.transport import Topics
@@ -56,7 +56,7 @@ class Session:
         elif SERVERS not in settings:
             found = EngineFolder().running()
             settings[SERVERS], topics = found.bootstrap_servers, found.topics
-        return settings, named_topics(topics, self.topic_names)
+        return settings, with_topics(topics, self.topic_names)
 
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:

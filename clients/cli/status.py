@@ -20,10 +20,10 @@ from clients.processes import family, folder_bytes, memory
 from clients.wording import size, time_text
 from sde.wire.status import EngineStatus
 
-_EXIT_NOT_RUNNING = 1
+_EXIT_NOT_READY = 1
 _STALE_SECONDS = 15.0
 _FAULT_SECONDS = 600.0
-_NOT_READY = ("starting", "stopping")
+_READY = ("running", "recovering")
 
 
 @click.command()
@@ -31,7 +31,7 @@ _NOT_READY = ("starting", "stopping")
 def status(session: Session) -> None:
     """Tell whether the engine of this folder runs, and how it is.
 
-    Ends with 0 if it runs, with 1 if it does not, or is not ready yet.
+    Ends with 0 if it is ready, with 1 if it does not run, starts, stops or waits for Kafka.
 
     \b
     sde status
@@ -43,7 +43,8 @@ def status(session: Session) -> None:
         _end_not_running(session, gone)
     if written is None:
         _end_not_running(session, f"the engine of {folder.path} has not written its status yet")
-    known: dict[str, Any] = {"running": written.state not in _NOT_READY, **structs.asdict(written)}
+    is_ready = _is_ready(written)
+    known: dict[str, Any] = {"running": True, "ready": is_ready, **structs.asdict(written)}
     if written.host == socket.gethostname():
         known["processes"] = len(family(written.pid))
         known["memory"] = memory(written.pid)
@@ -57,21 +58,25 @@ def status(session: Session) -> None:
         print_json(known)
     else:
         print_table(["", ""], _rows(written, known))
-    if not known["running"]:
-        sys.exit(_EXIT_NOT_RUNNING)
+    if not is_ready:
+        sys.exit(_EXIT_NOT_READY)
 
 
 def _end_not_running(session: Session, reason: str) -> NoReturn:
     if session.as_json:
-        print_json({"running": False, "reason": reason})
+        print_json({"running": False, "ready": False, "reason": reason})
     else:
         click.echo(reason)
-    sys.exit(_EXIT_NOT_RUNNING)
+    sys.exit(_EXIT_NOT_READY)
+
+
+def _is_ready(written: EngineStatus) -> bool:
+    return written.state in _READY and written.kafka_away_since is None
 
 
 def _faults(session: Session, written: EngineStatus) -> dict[str, int] | None:
     """None if they cannot be told."""
-    if written.kafka_away_since is not None or written.state in _NOT_READY:
+    if not _is_ready(written):
         return None
     try:
         settings, topics = session.kafka()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
 import click
 
-from sde.wire.windows import WindowMessage
+from clients.client import Client
+from sde.wire import catalogue
+from sde.wire.windows import ARRIVAL, WindowMessage
 
 Command = Callable[..., None]
 _FORMATS = get_args(get_type_hints(WindowMessage)["format"])
@@ -33,8 +35,8 @@ def window_options(command: Command) -> Command:
     @click.option(
         "--time",
         metavar="FIELD|arrival",
-        help="The field that tells a tuple's time, for windows by time or, without one, for kinds"
-        " that read times.  [default: the tuple's own time]",
+        help="The field that tells a tuple's time, for windows by time and for kinds that read"
+        " times (arrival: for windows only).  [default: the tuple's own time]",
     )
     @click.option("--format", type=click.Choice(_FORMATS), help="Of the field that tells the time.")
     @click.option("--lateness", metavar="DURATION", help="How late a tuple may come to count.")
@@ -75,14 +77,31 @@ def window_options(command: Command) -> Command:
             "keep": _length(keep),
         }
         window = {name: value for name, value in fields.items() if value is not None}
-        command(
-            *args,
-            window=window if size or gap else None,
-            time=None if by_time else time,
-            **rest,
-        )
+        command(*args, window=window if size or gap else None, time=time, **rest)
 
     return run
+
+
+def time_for_kind(
+    client: Client, kind: str, time: str | None, window: Mapping[str, Any] | None
+) -> str | None:
+    """The `time` of a create beside that of its window.
+
+    A kind that reads times reads the same field as its window: one of the two left out would be
+    the tuple's own time. Other kinds are refused with a time, so theirs is the window's only.
+    """
+    if time is None or window is None or "time" not in window:
+        return time
+    return time if time != ARRIVAL and _reads_times(client, kind) else None
+
+
+def _reads_times(client: Client, kind: str) -> bool:
+    """Of a plug-in the engine tells it; its newest version counts if none is named."""
+    known = catalogue.kinds().get(kind)
+    if known is not None:
+        return "times" in known.reads
+    named = [each for each in client.kinds() if kind in (each.kind, each.kind.partition("@")[0])]
+    return bool(named) and "times" in named[-1].reads
 
 
 def _length(text: str | None) -> str | int | None:

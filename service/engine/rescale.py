@@ -17,7 +17,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from service.engine.own_folders import lock_folders
-from service.settings import Settings, SettingsError
+from service.setting_values import SettingsError
+from service.settings import Settings
 from service.startup_errors import StartupError
 
 _NOTE, _FAILED = "rescale.json", "rescale-failed.json"

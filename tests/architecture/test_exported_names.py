@@ -40,7 +40,7 @@ OCCASION = "every on threshold when each drift timeout"
 BATCH = "requests data partition time"
 METHODS: dict[type, dict[str, str]] = {
     Client: {
-        "__init__": "engine timeout settings",
+        "__init__": "engine timeout settings topics",
         "add_plugin": "path name key migrate",
         "close": "",
         "create": CREATE,

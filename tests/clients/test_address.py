@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 from engine_folder import SERVERS, engine, write_status
 
-from clients import AnswerTimeout, Client, InMemoryTransport, Topics, Unreachable
+from clients import AnswerTimeout, BadInput, Client, InMemoryTransport, Topics, Unreachable
 from clients.address import EngineFolder, transport_to
 from clients.cli import main
 from clients.kafka import KafkaTransport
@@ -43,6 +43,22 @@ def test_what_the_user_says_comes_before_the_environment_and_that_before_the_fol
         assert transport_to(None)._settings == {"bootstrap.servers": "there:1"}
     own = InMemoryTransport()
     assert transport_to(own) is own
+
+
+def test_topics_are_named_for_an_engine_elsewhere_all_or_some(folder):
+    every = Topics(data="d", requests="r", output="o", dead_letters="l")
+    assert transport_to("here:1", topics=every).topics == every
+    assert transport_to("here:1", topics={"data": "d"}).topics == Topics(data="d")
+    with engine(folder / "sde-data", topics={"data": ["found"], "output": "o"}):
+        named = transport_to(None, topics={"output": "other"}).topics
+    assert named == Topics(data="found", output="other")
+
+
+def test_topics_of_a_role_that_there_is_not_or_beside_a_transport_are_refused():
+    with pytest.raises(BadInput, match=r"request='r': expected one of .* Did you mean requests\?$"):
+        Client("here:1", topics={"request": "r"})
+    with pytest.raises(BadInput, match="topics: expected with an address"):
+        Client(InMemoryTransport(), topics=Topics())
 
 
 def test_no_engine_says_what_to_do():

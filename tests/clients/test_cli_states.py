@@ -53,6 +53,37 @@ def test_without_a_window_by_time_the_time_is_that_of_the_kind(words) -> None:
     assert "time" not in transport.requests[0].get("window", {})
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "of_kind"),
+    [("sample", "at", "at"), ("fm", "at", None), ("sample", "arrival", None)],
+)
+def test_the_time_of_a_window_is_that_of_a_kind_that_reads_times(kind, field, of_kind) -> None:
+    words = f"create {kind} --dataset d --key k --window 5m --time {field}"
+    _, transport = run(*words.split())
+    assert transport.requests[0]["window"]["time"] == field
+    assert transport.requests[0].get("time") == of_kind
+
+
+@pytest.mark.parametrize("kind", ["latest", "latest@2"])
+@pytest.mark.parametrize("reads", [["times", "values"], ["values"]])
+def test_whether_a_plug_in_reads_times_the_engine_tells(kind, reads) -> None:
+    declared = {"doc": "", "guarantee": "", "value_fields": 1, "parameters": [], "questions": []}
+    declared |= dict.fromkeys(("mergeable", "linear", "order_free", "idempotent"), True)
+    versions = {"latest@1": ["keys"], "latest@2": reads}
+    told = [
+        {"state": "active", "declared": {**declared, "kind": name, "reads": columns}}
+        for name, columns in versions.items()
+    ]
+
+    def handler(request):
+        return {"value": told} if request["op"] == "plugins" else {}
+
+    words = f"create {kind} --dataset d --value v --session-gap 1m --time at"
+    _, transport = run(*words.split(), handler=handler)
+    assert transport.requests[-1]["window"]["time"] == "at"
+    assert transport.requests[-1].get("time") == ("at" if "times" in reads else None)
+
+
 def test_create_has_lifetimes() -> None:
     words = "create fm --dataset d --scope stream --ttl 1d --idle 10m"
     _, transport = run(*words.split())

@@ -53,22 +53,26 @@ def test_a_running_engine_tells_how_it_is(data):
         "logs 102 kB",
     ):
         assert expected in result.stdout
-    assert as_json["running"] is True
+    assert (as_json["running"], as_json["ready"]) == (True, True)
     assert as_json["memory"]["python"] > 1_000_000
     assert as_json["faults"] == {"late": 3, "bad_json": 2000}
     assert list(as_json["disk"]) == ["logs"]
 
 
-def test_a_kafka_that_is_away_is_told_and_not_asked(data, monkeypatch):
+@pytest.mark.parametrize("state", ["running", "waiting"])
+def test_an_engine_whose_kafka_is_away_is_not_ready_and_kafka_is_not_asked(
+    data, monkeypatch, state
+):
     def never(*_):
         raise AssertionError("Kafka was asked")
 
     monkeypatch.setattr(status, "recent_faults", never)
     with engine(data):
-        write_status(data, state="waiting", kafka_away_since=1_700_000_000_000, kafka_problem="no")
-        result = run()
-    assert result.exit_code == 0
-    assert "waiting, pid 7" in result.stdout
+        write_status(data, state=state, kafka_away_since=1_700_000_000_000, kafka_problem="no")
+        result, as_json = run(), json.loads(run("--json").stdout)
+    assert result.exit_code == 1
+    assert (as_json["running"], as_json["ready"]) == (True, False)
+    assert f"{state}, pid 7" in result.stdout
     assert "127.0.0.1:1, AWAY since 2023-11-14T22:13:20Z: no" in result.stdout
 
 

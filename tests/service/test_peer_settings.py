@@ -3,7 +3,8 @@
 import pytest
 
 from service.peer_settings import Peer
-from service.settings import SettingsError, load
+from service.setting_values import SettingsError
+from service.settings import load
 
 SECRET = "sixteen letters!"
 GOOD = f'bootstrap_servers = "b:9092"\nsecret = "{SECRET}"\n'

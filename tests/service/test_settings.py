@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from service.settings import Settings, SettingsError, load
+from service.setting_values import SettingsError
+from service.settings import Settings, Topics, load
 
 
 def from_file(tmp_path, text):
@@ -40,10 +41,22 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
     ("text", "named"),
     [
         ("nope = 1", "nope"),
+        ("shard = 1", r"unknown setting 'shard': .* Did you mean shards\?$"),
         ("shards = 0", "shards=0"),
-        ('shards = "many"', "shards='many'"),
-        ("[limits]\nmax_nothing = 1", "limits"),
-        ("[topics]\nnope = 'x'", "topics"),
+        ('shards = "many"', "shards='many': expected a whole number$"),
+        ("shards = 2.5", "shards=2.5: expected a whole number$"),
+        ('batch_seconds = "two"', "batch_seconds='two': expected a number$"),
+        ("topics = 1", r"topics=1: expected a table \[topics\]"),
+        ("peers = 1", r"peers=1: expected a table \[peers\]"),
+        (
+            "[limits]\nmax_synopsis = 1",
+            r"'max_synopsis' in the table \[limits\]: .* Did you mean max_synopses\?$",
+        ),
+        ("[limits]\nmax_bytes = 'all'", r"limits\.max_bytes='all': expected a whole number$"),
+        (
+            "[topics]\nrequest = 'x'",
+            r"'request' in the table \[topics\]: .* Did you mean requests\?$",
+        ),
         ('on_lost = "ignore"', "on_lost"),
         ("batch_seconds = 0", "batch_seconds"),
         ("stuck_seconds = 0", "stuck_seconds"),
@@ -53,6 +66,19 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
 def test_mistakes_are_named(tmp_path, text, named):
     with pytest.raises(SettingsError, match=named):
         from_file(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("names", "roles"),
+    [
+        ({"output": "sde-data"}, r"topics\.data and topics\.output are both 'sde-data'"),
+        ({"data": ("a", "b", "a")}, r"topics\.data and topics\.data are both 'a'"),
+        ({"union": "x", "logging": "x"}, r"topics\.union and topics\.logging are both 'x'"),
+    ],
+)
+def test_no_topic_has_two_roles(names, roles):
+    with pytest.raises(SettingsError, match=roles):
+        Topics(**names)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from service.engine.progress import ProgressLog
 from service.engine.query_keeper import QueryKeeper
 from service.kafka.errors import BrokerSilent, FetchFailed, WriteFailed
 from service.kafka.logs import waiting_helps
-from service.settings import Settings, SettingsError
+from service.setting_values import SettingsError
+from service.settings import Settings
 from service.startup_errors import BrokerError, KafkaAway, StartupError, TopicError
 
 AWAY = "Connection refused"
