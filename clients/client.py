@@ -140,7 +140,7 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
 
     def list(self, dataset: str | None = None) -> Records[Description]:
         """All synopses, or those of one data set, in the order of their uids."""
-        return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description.of)
+        return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description)
 
     def synopsis(self, uid: Uid) -> SynopsisHandle:
         """A handle of a synopsis that exists already; nothing is asked."""
@@ -148,7 +148,7 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
 
     def sites(self, *, deadline: Duration | None = None) -> Records[SiteInfo]:
         """The sites the engine knows, itself among them, and whether they answer in time ("3s")."""
-        return self._connection.fetch_list(wire.Sites(deadline=duration(deadline)), SiteInfo.of)
+        return self._connection.fetch_list(wire.Sites(deadline=duration(deadline)), SiteInfo)
 
     def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
         """Any request of the wire format, without waiting; its result is the whole reply."""

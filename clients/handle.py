@@ -73,13 +73,13 @@ class SynopsisHandle:
         span: tuple[Moment, Moment] | None = None,
         top: int | None = None,
         **arguments: Any,
-    ) -> tuple[Answer, ...]:
+    ) -> Records[Answer]:
         """Ask all its streams: `prices.estimate_streams(q=0.5, top=10)`."""
         return self._client.estimate_streams(
             self, question, query=query, end=end, span=span, top=top, **arguments
         )
 
-    def streams(self) -> tuple[StreamInfo, ...]:
+    def streams(self) -> Records[StreamInfo]:
         """Its streams with their figures, at scope "stream"."""
         return self._client.streams(self)
 
@@ -123,7 +123,7 @@ class SynopsisHandle:
             **arguments,
         )
 
-    def watches(self) -> tuple[WatchInfo, ...]:
+    def watches(self) -> Records[WatchInfo]:
         """The watches that ask it."""
         return self._client.watches(self)
 

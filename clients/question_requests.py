@@ -12,6 +12,7 @@ from clients.errors import BadInput
 from clients.fields import question_fields, text
 from clients.handle import Each, Occasion, Sites, Uid
 from clients.pending import Pending
+from clients.records import Records
 from clients.times import Duration, Moment, duration
 from clients.waiting import waiting
 from clients.watch import Watch
@@ -81,7 +82,7 @@ class QuestionRequests:
         span: tuple[Moment, Moment] | None = None,
         top: int | None = None,
         **arguments: Any,
-    ) -> tuple[Answer, ...]:
+    ) -> Records[Answer]:
         """Ask all streams of a synopsis of scope "stream": an answer for each, by `answer.stream`.
 
         They are in the order of the streams' names, fetched page by page. With `top` only that
@@ -101,12 +102,12 @@ class QuestionRequests:
         )
         request = wire.Ask(**fields, top=top)
         if top is not None:
-            return self._connection.fetch_list(request, Answer.of)
-        return self._connection.fetch_pages(request, Answer.of)
+            return self._connection.fetch_list(request, Answer)
+        return self._connection.fetch_pages(request, Answer)
 
-    def streams(self, uid: Uid, /) -> tuple[StreamInfo, ...]:
+    def streams(self, uid: Uid, /) -> Records[StreamInfo]:
         """The streams of a synopsis of scope "stream" with their figures, in the order of names."""
-        return self._connection.fetch_pages(wire.Streams(uid=text(uid)), StreamInfo.of)
+        return self._connection.fetch_pages(wire.Streams(uid=text(uid)), StreamInfo)
 
     def submit_watch(
         self,
@@ -188,9 +189,7 @@ class QuestionRequests:
         """End a watch, whoever began it."""
         self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None).result()
 
-    def watches(
-        self, uid: Uid | None = None, *, dataset: str | None = None
-    ) -> tuple[WatchInfo, ...]:
+    def watches(self, uid: Uid | None = None, *, dataset: str | None = None) -> Records[WatchInfo]:
         """The watches that run, whoever began them: all, or those of a synopsis or a data set."""
         request = wire.Watches(uid=None if uid is None else text(uid), dataset=dataset)
-        return self._connection.fetch_pages(request, WatchInfo.of)
+        return self._connection.fetch_pages(request, WatchInfo)

@@ -103,4 +103,4 @@ class StateRequests(abc.ABC):
     def snapshots(self, uid: Uid | None = None) -> Records[SnapshotInfo]:
         """The versions that are kept, of one synopsis or of all, the oldest first."""
         request = wire.Snapshots(uid=None if uid is None else text(uid))
-        return self._connection.fetch_list(request, SnapshotInfo.of)
+        return self._connection.fetch_list(request, SnapshotInfo)
