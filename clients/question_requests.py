@@ -46,7 +46,7 @@ class QuestionRequests:
 
         Of a windowed synopsis the open window answers, with `end` the one that closed there, with
         `span` all that is kept from one time to another. Times are milliseconds, ISO 8601 or
-        datetimes with a time zone.
+        datetimes, in UTC where they name no time zone.
 
         With `sites` (names, or "*" for all) the answer is about the tuples of all of them. Sites
         that do not answer before the `deadline` ("5s") are in `missing`.
