@@ -29,7 +29,7 @@ from clients.question_requests import QuestionRequests
 from clients.records import Records
 from clients.sender import Sender
 from clients.state_requests import StateRequests
-from clients.suggestions import check_create
+from clients.suggestions import check_create, check_window
 from clients.times import Duration, Window, duration, window_of
 from clients.transport import Message, Transport
 from clients.waiting import waiting
@@ -85,10 +85,10 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         scope "stream", a stream without a tuple for as long as `idle` is forgotten. Durations are
         texts such as "5m", or timedeltas.
 
-        `window="5m"` summarises window after window of that length; others are as on the wire:
-        {"type": "sliding", "size": "5m", "slide": "10s"}. A number is the parameter of that name,
-        which a few kinds have. `time` is the field that tells when a tuple happened, for kinds
-        that read times; a window has a `time` of its own.
+        `window="5m"` summarises window after window of that length; others are as on the wire, and
+        have the type that a slide or a gap tells: {"size": "5m", "slide": "10s"}, {"gap": "30s"}.
+        A number is the parameter of that name, which a few kinds have. `time` is the field that
+        tells when a tuple happened, for kinds that read times; a window has a `time` of its own.
 
         `sites` are the names of the sites that shall have it, "*" all; each has to confirm it
         before the `deadline` ("5s").
@@ -98,6 +98,8 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         uid_text = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else text(uid)
         if window is not None and not isinstance(window, Mapping | str | timedelta):
             params["window"], window = window, None
+        if isinstance(window, Mapping):
+            check_window(window)
         check_create(kind, params)
         request = wire.Create(
             uid=uid_text,

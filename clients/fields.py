@@ -50,15 +50,15 @@ def question_fields(
 ) -> QuestionFields:
     several = [synopses] if isinstance(synopses, str | int | SynopsisHandle) else synopses
     for one in several:
-        if isinstance(one, SynopsisHandle):
-            check_question(one.kind, question, arguments, of_watch)
+        kind = one.kind if isinstance(one, SynopsisHandle) else ""
+        check_question(kind, question, arguments, of_watch)
     uids = [text(uid) for uid in several]
-    kind = {} if question is None else {"type": question}
+    asked = {} if question is None else {"type": question}
     when = span_of(end, span)
     return {
         "uid": uids[0] if len(uids) == 1 else None,
         "several": uids if len(uids) != 1 else None,
-        "query": {**kind, **(query or {}), **arguments},
+        "query": {**asked, **(query or {}), **arguments},
         "stream": stream,
         "end": when.end,
         "start": when.start,

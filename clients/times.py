@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from clients.errors import BadInput
 from clients.tuples import EPOCH, milliseconds
 from sde.wire.durations import as_text
+from sde.wire.windows import SESSION, SLIDING
 
 Duration = str | timedelta
 Window = Mapping[str, Any] | Duration  # a length: windows that follow each other
@@ -70,13 +71,16 @@ def moment(value: Moment) -> int | str:
 def window_of(window: Window) -> dict[str, Any]:
     """The window as it is on the wire, with durations as text.
 
-    >>> window_of("5m"), window_of({"size": timedelta(minutes=5), "keep": "1h"})
-    ({'size': '5m'}, {'size': '5m', 'keep': '1h'})
+    One with a slide is sliding, one with a gap is a session, if it does not say its type.
+
+    >>> window_of("5m"), window_of({"size": timedelta(minutes=5), "slide": "10s"})
+    ({'size': '5m'}, {'type': 'sliding', 'size': '5m', 'slide': '10s'})
     """
-    fields = window if isinstance(window, Mapping) else {"size": window}
+    said = window if isinstance(window, Mapping) else {"size": window}
+    implied = {"type": SLIDING} if "slide" in said else {"type": SESSION} if "gap" in said else {}
     return {
         name: duration(value) if isinstance(value, timedelta) else value
-        for name, value in fields.items()
+        for name, value in (implied | dict(said)).items()
     }
 
 

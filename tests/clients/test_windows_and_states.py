@@ -31,6 +31,20 @@ def test_a_window_and_lifetimes_are_sent_as_on_the_wire() -> None:
     assert request.definition.params == {"bitmaps": 64}
 
 
+@pytest.mark.parametrize(
+    ("window", "kind"),
+    [
+        ({"size": "5m", "slide": "10s"}, "sliding"),
+        ({"size": 1000, "slide": 100}, "sliding"),
+        ({"gap": "30s"}, "session"),
+        ({"size": "5m"}, "tumbling"),
+    ],
+)
+def test_a_slide_or_a_gap_tells_the_type_of_a_window(window, kind) -> None:
+    request = sent(lambda sde: sde.create("fm", dataset="d", window=window))
+    assert request.definition.window.type == kind
+
+
 def test_durations_may_be_timedeltas() -> None:
     window = {"size": timedelta(minutes=5), "lateness": timedelta(seconds=1.5)}
     hour = timedelta(hours=1)
