@@ -15,6 +15,7 @@ import msgspec
 from clients.errors import BadInput, Unreachable
 from clients.kafka import KafkaTransport
 from clients.kafka_config import KafkaSettings
+from clients.topic_reader import SECONDS_TO_CONNECT
 from clients.transport import Topics, Transport
 from sde.wire.status import STATUS_FILE, EngineStatus, decode_status
 
@@ -119,11 +120,13 @@ class EngineFolder:
 
 
 def transport_to(
-    engine: str | Transport | None, settings: KafkaSettings | None = None
+    engine: str | Transport | None,
+    settings: KafkaSettings | None = None,
+    patience: float = SECONDS_TO_CONNECT,
 ) -> Transport:
     """To the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or the engine found here.
 
-    `settings` are those of librdkafka.
+    `settings` are those of librdkafka; `patience` is how many seconds a request may wait.
     """
     if engine is not None and not isinstance(engine, str):
         if settings is not None:
@@ -134,7 +137,9 @@ def transport_to(
     if not servers:
         servers, topics = folder.running()
     why_silent = partial(folder.why_silent, servers)
-    return KafkaTransport(servers, topics=topics, settings=settings, why_silent=why_silent)
+    return KafkaTransport(
+        servers, topics=topics, settings=settings, why_silent=why_silent, patience=patience
+    )
 
 
 def _topics(written: Mapping[str, Any]) -> Topics:

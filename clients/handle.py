@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from clients.answers import Answer, Description, SnapshotInfo, StreamInfo, WatchInfo
 from clients.records import Records
-from clients.times import Duration, Moment
+from clients.times import Duration, Moment, Seconds
 from clients.watch import Watch
 
 if TYPE_CHECKING:
     from clients.client import Client
 
-Scope = Literal["dataset", "stream"] | Mapping[str, str]  # {"stream": name}
+Stream = str | int  # a whole number is its digits
+Scope = Literal["dataset", "stream"] | Mapping[str, Stream]  # {"stream": name}
 Occasion = Literal["change", "close"]
 Each = Literal["key", "stream"]
 ExportFormat = Literal["native", "datasketches"]
@@ -43,7 +44,7 @@ class SynopsisHandle:
         /,
         *others: Uid,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -94,9 +95,9 @@ class SynopsisHandle:
         when: str | None = None,
         each: Each | None = None,
         drift: float | None = None,
-        timeout: float | None = None,
+        timeout: Seconds | None = None,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -130,7 +131,7 @@ class SynopsisHandle:
     def export(
         self,
         *,
-        stream: str | None = None,
+        stream: Stream | None = None,
         format: ExportFormat = "native",
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
@@ -139,7 +140,7 @@ class SynopsisHandle:
         return self._client.export(self, stream=stream, format=format, end=end, span=span)
 
     def import_state(
-        self, state: bytes, *, stream: str | None = None, replace: bool = False, tuples: int = 0
+        self, state: bytes, *, stream: Stream | None = None, replace: bool = False, tuples: int = 0
     ) -> None:
         """Merge a state into it, or put it in the place of what it holds."""
         self._client.import_state(self, state, stream=stream, replace=replace, tuples=tuples)

@@ -10,10 +10,10 @@ from clients.answers import Answer, StreamInfo, WatchInfo
 from clients.connection import Connection
 from clients.errors import BadInput
 from clients.fields import question_fields, text
-from clients.handle import Each, Occasion, Sites, Uid
+from clients.handle import Each, Occasion, Sites, Stream, Uid
 from clients.pending import Pending
 from clients.records import Records
-from clients.times import Duration, Moment, duration
+from clients.times import Duration, Moment, Seconds, duration, seconds
 from clients.waiting import waiting
 from clients.watch import Watch
 from sde import wire
@@ -32,7 +32,7 @@ class QuestionRequests:
         /,
         *,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -121,9 +121,9 @@ class QuestionRequests:
         when: str | None = None,
         each: Each | None = None,
         drift: float | None = None,
-        timeout: float | None = None,
+        timeout: Seconds | None = None,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -142,9 +142,9 @@ class QuestionRequests:
         Over `sites` it answers `every` so often. With `drift` a site is silent while it cannot
         have moved the value by more than that.
 
-        Iterating waits for an answer for ever, or `timeout` seconds. `watch` waits until the
-        engine has begun the watch, `submit_watch` does not. Should that time out the watch may
-        run all the same: the error's `request_id` is its id.
+        Iterating waits for an answer for ever, or as long as `timeout` (seconds, or "1m"). `watch`
+        waits until the engine has begun the watch, `submit_watch` does not. Should that time out
+        the watch may run all the same: the error's `request_id` is its id.
         """
         fields = question_fields(
             synopses,
@@ -174,16 +174,17 @@ class QuestionRequests:
 
     watch = waiting(submit_watch)
 
-    def watching(self, watch_id: str, /, *, timeout: float | None = None) -> Watch:
+    def watching(self, watch_id: str, /, *, timeout: Seconds | None = None) -> Watch:
         """A watch that runs already, with its answers from now on; nothing is asked."""
         return self._following(watch_id, timeout)
 
     def _following(
-        self, watch_id: str, timeout: float | None, columns: tuple[str, ...] = ()
+        self, watch_id: str, timeout: Seconds | None, columns: tuple[str, ...] = ()
     ) -> Watch:
         """The watch, which hears of answers from now on: before any can come."""
+        patience = None if timeout is None else seconds("timeout", timeout)
         feed = self._connection.follow(watch_id)
-        return Watch(watch_id, feed, timeout, self.unwatch, self._connection.trouble, columns)
+        return Watch(watch_id, feed, patience, self.unwatch, self._connection.trouble, columns)
 
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""

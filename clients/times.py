@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 from clients.errors import BadInput
 from clients.tuples import EPOCH, milliseconds
-from sde.wire.durations import as_text
+from sde.wire.durations import EXPECTED as A_DURATION
+from sde.wire.durations import LONGEST, as_text
+from sde.wire.durations import milliseconds as milliseconds_of
 from sde.wire.windows import SESSION, SLIDING
 
 Duration = str | timedelta
+Seconds = float | Duration  # a number is that of seconds
 Window = Mapping[str, Any] | Duration  # a length: windows that follow each other
 Moment = int | str | datetime  # milliseconds since 1970, ISO 8601 (UTC if it has no zone)
 
@@ -62,6 +65,24 @@ def duration(value: Duration | None) -> str | None:
     ('5m', '90s')
     """
     return as_text(value // timedelta(milliseconds=1)) if isinstance(value, timedelta) else value
+
+
+def seconds(name: str, value: Seconds) -> float:
+    """A time to wait, in seconds; BadInput with the name of the argument if it is none.
+
+    >>> seconds("timeout", "1m"), seconds("timeout", timedelta(seconds=2)), seconds("timeout", 0.5)
+    (60.0, 2.0, 0.5)
+    """
+    if isinstance(value, timedelta):
+        found: float | None = value.total_seconds()
+    elif isinstance(value, str):
+        ms = milliseconds_of(value, least=0)
+        found = None if ms is None else ms / 1000
+    else:
+        found = float(value) if isinstance(value, int | float) else None
+    if found is None or isinstance(value, bool) or not 0 <= found <= LONGEST / 1000:
+        raise BadInput(f"{name}={value!r}: expected a number of seconds or {A_DURATION}")
+    return found
 
 
 def moment(value: Moment) -> int | str:

@@ -45,6 +45,11 @@ def test_what_the_user_says_comes_before_the_environment_and_that_before_the_fol
     assert transport_to(own) is own
 
 
+@pytest.mark.parametrize(("timeout", "waits"), [("500ms", 0.5), (60, 10.0)])
+def test_a_client_waits_for_its_kafka_no_longer_than_for_an_answer(timeout, waits):
+    assert Client("here:1", timeout=timeout)._transport._seconds_to_connect == waits
+
+
 def test_no_engine_says_what_to_do():
     expected = r"sde serve.*SDE_DATA_DIR.*Client\('HOST:PORT'\).*--bootstrap-servers"
     with pytest.raises(Unreachable, match=expected):

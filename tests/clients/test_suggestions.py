@@ -127,6 +127,14 @@ def test_a_keyword_that_the_engine_misses_is_looked_for_among_the_arguments() ->
         of_plugin.watch(evry="1s")
 
 
+def test_a_misspelt_argument_is_named_where_another_is_missing() -> None:
+    sde = Client(InMemoryTransport())
+    with pytest.raises(BadInput, match=r"^create: .*'dataset'\. datset: Did you mean dataset\?$"):
+        sde.create("count_min", datset="M", key="k")
+    with pytest.raises(BadInput, match=r"^create: .*'dataset'"):
+        sde.create("count_min", key="k")
+
+
 def test_a_misspelt_request_is_named_right() -> None:
     fault = {"status": "error", "code": "unknown_op", "message": "no", "field": "op"}
     with pytest.raises(Exception, match="no") as caught:
