@@ -16,6 +16,7 @@ import msgspec
 from clients.errors import BadInput, Unreachable
 from clients.kafka import KafkaTransport
 from clients.kafka_config import KafkaSettings
+from clients.topic_reader import SECONDS_TO_CONNECT
 from clients.transport import Topics, Transport
 from sde.wire.nearest import nearest
 from sde.wire.status import STATUS_FILE, EngineStatus, decode_status
@@ -124,11 +125,12 @@ def transport_to(
     engine: str | Transport | None,
     settings: KafkaSettings | None = None,
     topics: Topics | Mapping[str, str] | None = None,
+    patience: float = SECONDS_TO_CONNECT,
 ) -> Transport:
     """To the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or the engine found here.
 
     `settings` are those of librdkafka; `topics` are the names of the engine's topics, all or by
-    their roles.
+    their roles; `patience` is how many seconds a request may wait.
     """
     if engine is not None and not isinstance(engine, str):
         for name, value in (("settings", settings), ("topics", topics)):
@@ -141,7 +143,9 @@ def transport_to(
         servers, names = folder.running()
     names = topics if isinstance(topics, Topics) else named_topics(names, topics or {})
     why_silent = partial(folder.why_silent, servers)
-    return KafkaTransport(servers, topics=names, settings=settings, why_silent=why_silent)
+    return KafkaTransport(
+        servers, topics=names, settings=settings, why_silent=why_silent, patience=patience
+    )
 
 
 def named_topics(topics: Topics, names: Mapping[str, str]) -> Topics:

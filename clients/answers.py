@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from clients.records import Record, Records, html_table, records_of
+from clients.records import Record, Records, html_table, records_of, row_of
 from clients.times import Interval, datetime_of
 from clients.transport import Message
-from clients.wording import scope_text, shown, size, window_text
+from clients.wording import scope_text, shown, size, time_text, window_text
 
 
 def known_fields(cls: type[Any], reply: Message) -> Message:
@@ -21,6 +22,8 @@ def known_fields(cls: type[Any], reply: Message) -> Message:
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer:
     """An estimate: the truth lies in `lower..upper` with probability `confidence`."""
+
+    row_names: ClassVar = ("stream", "value", "lower", "upper", "confidence", "tuples")
 
     value: Any = None
     lower: Any = None
@@ -35,6 +38,7 @@ class Answer:
     stream: str | None = None  # which one, at scope "stream"
     missing: dict[str, str] = field(default_factory=dict)  # sites that are not in it, and why
     digest: str | None = None  # of the state: equal digests, equal states
+    details: dict[str, Any] = field(default_factory=dict)  # what else the question tells
     warnings: tuple[str, ...] = ()  # why tuples that came are not in it
     raw: Message = field(repr=False)  # the whole reply
     columns: tuple[str, ...] = field(default=(), repr=False)  # of rows, where the value is rows
@@ -54,8 +58,36 @@ class Answer:
         return records_of(self.value, self.lower, self.upper, self.columns)
 
     def to_pandas(self) -> Any:
-        """The records as a pandas DataFrame; times are datetimes."""
-        return self.records.to_pandas()
+        """The records as a pandas DataFrame; times are datetimes.
+
+        `attrs` of the frame has `warnings` and `window`, if there are any, as texts.
+        """
+        frame = self.records.to_pandas()
+        if self.window is not None:
+            frame.attrs["window"] = [time_text(moment) for moment in self.window]
+        if self.warnings:
+            frame.attrs["warnings"] = [*self.warnings]
+        return frame
+
+    def as_row(self) -> dict[str, Any]:
+        """The row of a list of answers: whom it is about, the value, then what has a value."""
+        about = {"stream": self.stream, "key": self.key, "number": self.number}
+        value = self.value if isinstance(self.value, dict) else {"value": self.value}
+        rest = {
+            "lower": self.lower,
+            "upper": self.upper,
+            "confidence": self.confidence,
+            "tuples": self.tuples,
+            "batch": self.batch,
+            "start": self.window and self.window.start_time,
+            "end": self.window and self.window.end_time,
+            "holds": self.holds,
+            "missing": self.missing,
+            "digest": self.digest,
+            "details": self.details,
+            "warnings": [*self.warnings],
+        }
+        return _filled(about) | value | {n: v for n, v in _filled(rest).items() if n not in value}
 
     def __repr__(self) -> str:
         said = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
@@ -63,14 +95,13 @@ class Answer:
         return f"Answer({', '.join(words)})"
 
     def _repr_html_(self) -> str:
-        columns = self.records.columns
-        rows = [[row.get(name) for name in columns] for row in self.records]
+        records = self.records
         about = {"confidence": self.confidence, "tuples": self.tuples, "stream": self.stream}
-        notes = [f"{name} {shown(value)}" for name, value in about.items() if value is not None]
+        notes = [f"{name} {shown(value)}" for name, value in _filled(about | self.details).items()]
         if self.window is not None:
             notes.append(f"{shown(self.window.start_time)} to {shown(self.window.end_time)}")
         notes += [f"warning: {text}" for text in self.warnings]
-        return html_table(columns, rows, ", ".join(notes))
+        return html_table(records.columns, records.cells, ", ".join(notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -90,14 +121,28 @@ class Description:
     since: int | None = None  # when it was created: milliseconds since 1970
     state: str | None = None  # "quarantined", of a plug-in that misbehaved
     tuples: int | None = None
+    skipped: int | None = None  # tuples without a field that the kind reads
+    shed: int | None = None  # tuples of streams beyond the limit of streams
+    late_dropped: int | None = None  # tuples that came after their window was over
+    future_dropped: int | None = None  # tuples whose time is too far ahead
+    untimed: int | None = None  # tuples without a time that can be read
     streams: int | None = None
     bytes: int | None = None
+    watermark: int | None = None  # how far the time of its data set is: milliseconds since 1970
+    expires: int | None = None  # when it is deleted: milliseconds since 1970
     digest: str | None = None  # of the state: equal digests, equal states
     raw: Message = field(repr=False)
 
     @classmethod
     def of(cls, reply: Message) -> Description:
         return cls(**known_fields(cls, reply), raw=reply)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame of one row; times are datetimes."""
+        return Records([self]).to_pandas()
+
+    def _repr_html_(self) -> str:
+        return html_table(["field", "value"], [[*named] for named in row_of(self).items()])
 
     @property
     def since_time(self) -> datetime | None:
@@ -193,6 +238,11 @@ class SnapshotInfo:
     def at_time(self) -> datetime | None:
         """`at` as a datetime in UTC."""
         return datetime_of(self.at)
+
+
+def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that have a value."""
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
 
 
 def _interval(window: Any) -> Interval | None:

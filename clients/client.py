@@ -19,7 +19,8 @@ from clients.address import transport_to
 from clients.answers import Description, SiteInfo
 from clients.closed import ClosedTransport
 from clients.connection import Connection
-from clients.fields import site_names, text
+from clients.errors import BadInput
+from clients.fields import scope_of, site_names, text
 from clients.handle import Scope, Sites, SynopsisHandle, Uid
 from clients.kafka_config import KafkaSettings
 from clients.kinds import fields_of_kinds
@@ -29,8 +30,8 @@ from clients.question_requests import QuestionRequests
 from clients.records import Records
 from clients.sender import Sender
 from clients.state_requests import StateRequests
-from clients.suggestions import check_create
-from clients.times import Duration, Window, duration, window_of
+from clients.suggestions import check_create, check_window
+from clients.times import Duration, Seconds, Window, duration, seconds, window_of
 from clients.transport import Message, Topics, Transport
 from clients.waiting import waiting
 from sde import wire
@@ -41,8 +42,8 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
 
     `engine` is the address of its Kafka, or a transport. Without it the engine is found as the
     commands find it: SDE_BOOTSTRAP_SERVERS in the environment, or the engine that was started in
-    this folder (or whose data folder SDE_DATA_DIR names). A request waits `timeout` seconds for
-    its answer, if not told otherwise as many as SDE_TIMEOUT in the environment says, or 10. The
+    this folder (or whose data folder SDE_DATA_DIR names). A request waits `timeout` (seconds, or
+    "1m") for its answer, if not told otherwise the seconds in SDE_TIMEOUT, or 10. The
     `submit_…` methods do not wait: thousands of requests can be in flight. `settings` go to
     librdkafka as they are: `settings={"security.protocol": "SSL"}`. `topics` are the names of the
     engine's topics where they are not the usual ones: `topics={"data": "shop-data"}`.
@@ -52,14 +53,13 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         self,
         engine: str | Transport | None = None,
         *,
-        timeout: float | None = None,
+        timeout: Seconds | None = None,
         settings: KafkaSettings | None = None,
         topics: Topics | Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(transport_to(engine, settings, topics))
-        if timeout is None:
-            timeout = float(os.environ.get("SDE_TIMEOUT", 10))
-        self._connection = Connection(self._transport, timeout)
+        patience = _default_timeout() if timeout is None else seconds("timeout", timeout)
+        super().__init__(transport_to(engine, settings, topics, patience))
+        self._connection = Connection(self._transport, patience)
 
     def submit_create(
         self,
@@ -87,10 +87,10 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         scope "stream", a stream without a tuple for as long as `idle` is forgotten. Durations are
         texts such as "5m", or timedeltas.
 
-        `window="5m"` summarises window after window of that length; others are as on the wire:
-        {"type": "sliding", "size": "5m", "slide": "10s"}. A number is the parameter of that name,
-        which a few kinds have. `time` is the field that tells when a tuple happened, for kinds
-        that read times; a window has a `time` of its own.
+        `window="5m"` summarises window after window of that length; others are as on the wire, and
+        have the type that a slide or a gap tells: {"size": "5m", "slide": "10s"}, {"gap": "30s"}.
+        A number is the parameter of that name, which a few kinds have. `time` is the field that
+        tells when a tuple happened, for kinds that read times; a window has a `time` of its own.
 
         `sites` are the names of the sites that shall have it, "*" all; each has to confirm it
         before the `deadline` ("5s").
@@ -100,6 +100,8 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         uid_text = f"{kind}-{uuid.uuid4().hex[:12]}" if uid is None else text(uid)
         if window is not None and not isinstance(window, Mapping | str | timedelta):
             params["window"], window = window, None
+        if isinstance(window, Mapping):
+            check_window(window)
         check_create(kind, params)
         request = wire.Create(
             uid=uid_text,
@@ -108,7 +110,7 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
             params=params,
             key=key,
             value=value if value is None or isinstance(value, str) else [*value],
-            scope=cast(Any, scope),  # the engine says what is wrong with a mapping
+            scope=cast(Any, scope_of(scope)),  # the engine says what is wrong with a mapping
             window=cast(Any, None if window is None else window_of(window)),
             time=time,
             ttl=duration(ttl),
@@ -117,10 +119,8 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
             sites=site_names(sites),
             deadline=duration(deadline),
         )
-        return self._connection.submit(
-            request,
-            lambda reply: SynopsisHandle(reply.get("uid", uid_text), self, kind, dataset),
-        )
+        told = {"uid": uid_text, "kind": kind, "dataset": dataset}
+        return self._connection.submit(request, lambda reply: self._handle_of({**told, **reply}))
 
     submit_create.__doc__ = f"{submit_create.__doc__}\n{fields_of_kinds()}"  # `help` tells them
     create = waiting(submit_create)
@@ -142,15 +142,18 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
 
     def list(self, dataset: str | None = None) -> Records[Description]:
         """All synopses, or those of one data set, in the order of their uids."""
-        return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description.of)
+        return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description)
 
     def synopsis(self, uid: Uid) -> SynopsisHandle:
         """A handle of a synopsis that exists already; nothing is asked."""
         return SynopsisHandle(text(uid), self)
 
+    def _handle_of(self, reply: Message) -> SynopsisHandle:
+        return SynopsisHandle(reply["uid"], self, reply.get("kind", ""), reply.get("dataset", ""))
+
     def sites(self, *, deadline: Duration | None = None) -> Records[SiteInfo]:
         """The sites the engine knows, itself among them, and whether they answer in time ("3s")."""
-        return self._connection.fetch_list(wire.Sites(deadline=duration(deadline)), SiteInfo.of)
+        return self._connection.fetch_list(wire.Sites(deadline=duration(deadline)), SiteInfo)
 
     def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
         """Any request of the wire format, without waiting; its result is the whole reply."""
@@ -164,8 +167,19 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
         finally:
             self._connection.close()
 
+    def __repr__(self) -> str:
+        return f"<Client: {self._transport!r}>"
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _default_timeout() -> float:
+    told = os.environ.get("SDE_TIMEOUT", "10")
+    try:
+        return seconds("SDE_TIMEOUT", float(told))
+    except ValueError:
+        raise BadInput(f"SDE_TIMEOUT={told!r}: expected a number of seconds") from None

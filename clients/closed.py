@@ -11,6 +11,9 @@ from clients.transport import Message, OnFailure, OnReply
 class ClosedTransport:
     """Refuses everything but to be closed again."""
 
+    def __repr__(self) -> str:
+        return "closed"
+
     @property
     def lanes(self) -> int:
         _refuse()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
+from typing import Protocol, Self, TypeVar
 
 from msgspec import structs
 
@@ -12,13 +13,23 @@ from clients.closed import ClosedTransport
 from clients.errors import ClientError, ClosedClient, Refused
 from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
-from clients.records import Records
+from clients.records import Records, declared_columns
 from clients.transport import Message, Transport
 from clients.tuples import plain
 from sde.wire import Ask, Code, ListAll, Request, Streams, Watches
 from sde.wire.requests import LARGEST_PAGE
 
 Paged = ListAll | Streams | Watches | Ask  # requests whose answer is a list that comes in pages
+
+
+class Item(Protocol):
+    """What a reply with a list has: a class that reads an object of JSON."""
+
+    @classmethod
+    def of(cls, reply: Message, /) -> Self: ...
+
+
+ItemT = TypeVar("ItemT", bound=Item)
 
 
 class Connection:
@@ -40,13 +51,14 @@ class Connection:
         """
         return self.submit_message(_message(request), read, at_least)
 
-    def fetch_list(self, request: Request, read: Callable[[Message], T]) -> Records[T]:
-        """Send a request whose answer is a list, and wait; `read` makes a result of each item."""
-        return self.submit(request, lambda reply: Records(map(read, reply["value"]))).result()
+    def fetch_list(self, request: Request, item: type[ItemT]) -> Records[ItemT]:
+        """Send a request whose answer is a list of such items, and wait."""
+        found = self.submit(request, lambda reply: reply["value"]).result()
+        return _listed(found, item)
 
-    def fetch_pages(self, request: Paged, read: Callable[[Message], T]) -> Records[T]:
+    def fetch_pages(self, request: Paged, item: type[ItemT]) -> Records[ItemT]:
         """The same for a list that comes in pages: all of them, one request each."""
-        found: list[T] = []
+        found: list[Message] = []
         limit = LARGEST_PAGE
         while True:
             request = structs.replace(request, limit=limit)
@@ -57,9 +69,9 @@ class Connection:
                     raise
                 limit = max(1, limit // 8)
                 continue
-            found += map(read, reply["value"])
+            found += reply["value"]
             if "next" not in reply:
-                return Records(found)
+                return _listed(found, item)
             request = structs.replace(request, after=reply["next"])
 
     def submit_message(
@@ -105,6 +117,11 @@ class Connection:
             if not self._listening:
                 self._transport.listen(self._mailbox.deliver)
                 self._listening = True
+
+
+def _listed(found: list[Message], item: type[ItemT]) -> Records[ItemT]:
+    """An empty list has the columns that a full one may have."""
+    return Records(map(item.of, found), declared_columns(item))
 
 
 def _message(request: Request) -> Message:

@@ -82,7 +82,11 @@ class Refused(ClientError):
         self.message = str(reply.get("message"))
         self.field = str(reply.get("field", ""))
         self.reply = reply
+        self.hint = ""  # what was probably meant, if that can be guessed
         super().__init__(f"{self.code}: {self.message}")
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" + (f". {self.hint}" if self.hint else "")
 
 
 class BadRequest(Refused):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from clients.handle import Sites, SynopsisHandle, Uid
+from clients.handle import Scope, Sites, Stream, SynopsisHandle, Uid
 from clients.suggestions import check_question
 from clients.times import Duration, Moment, duration, span_of
+from clients.tuples import stream_name
 
 
 class QuestionFields(TypedDict):
@@ -28,6 +29,18 @@ def text(uid: Uid) -> str:
     return uid.uid if isinstance(uid, SynopsisHandle) else str(uid)
 
 
+def optional_stream(stream: Stream | None) -> str | None:
+    """The stream that is meant, if one is; a whole number is its digits, as it is in `send`."""
+    return None if stream is None else stream_name(stream)
+
+
+def scope_of(scope: Scope) -> str | dict[str, Any]:
+    """The same for the stream of a scope."""
+    if isinstance(scope, str):
+        return scope
+    return {n: optional_stream(v) if n == "stream" else v for n, v in scope.items()}
+
+
 def site_names(sites: Sites | None) -> str | list[str] | None:
     """The sites a request is about: "*", one name or several."""
     if sites is None or sites == "*":
@@ -41,7 +54,7 @@ def question_fields(
     arguments: Mapping[str, Any],
     *,
     query: Mapping[str, Any] | None,
-    stream: str | None,
+    stream: Stream | None,
     end: Moment | None,
     span: tuple[Moment, Moment] | None,
     sites: Sites | None,
@@ -50,16 +63,16 @@ def question_fields(
 ) -> QuestionFields:
     several = [synopses] if isinstance(synopses, str | int | SynopsisHandle) else synopses
     for one in several:
-        if isinstance(one, SynopsisHandle):
-            check_question(one.kind, question, arguments, of_watch)
+        kind = one.kind if isinstance(one, SynopsisHandle) else ""
+        check_question(kind, question, arguments, of_watch)
     uids = [text(uid) for uid in several]
-    kind = {} if question is None else {"type": question}
+    asked = {} if question is None else {"type": question}
     when = span_of(end, span)
     return {
         "uid": uids[0] if len(uids) == 1 else None,
         "several": uids if len(uids) != 1 else None,
-        "query": {**kind, **(query or {}), **arguments},
-        "stream": stream,
+        "query": {**asked, **(query or {}), **arguments},
+        "stream": optional_stream(stream),
         "end": when.end,
         "start": when.start,
         "to": when.to,

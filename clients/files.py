@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from clients.arrow import arrow, arrow_trouble_with
 from clients.errors import BadInput
 from clients.lanes import Parcel
 from clients.lines import Numbered, read_lines, row_of_line
-from clients.tables import ROWS_A_FRAME, arrow, arrow_trouble_with, encode_frames
+from clients.tables import ROWS_A_FRAME, encode_frames
 from clients.tuples import Row, encode_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}

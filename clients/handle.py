@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from clients.answers import Answer, Description, SnapshotInfo, StreamInfo, WatchInfo
 from clients.records import Records
-from clients.times import Duration, Moment
+from clients.times import Duration, Moment, Seconds
 from clients.watch import Watch
 
 if TYPE_CHECKING:
     from clients.client import Client
 
-Scope = Literal["dataset", "stream"] | Mapping[str, str]  # {"stream": name}
+Stream = str | int  # a whole number is its digits
+Scope = Literal["dataset", "stream"] | Mapping[str, Stream]  # {"stream": name}
 Occasion = Literal["change", "close"]
 Each = Literal["key", "stream"]
 ExportFormat = Literal["native", "datasketches"]
@@ -43,7 +44,7 @@ class SynopsisHandle:
         /,
         *others: Uid,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -73,13 +74,13 @@ class SynopsisHandle:
         span: tuple[Moment, Moment] | None = None,
         top: int | None = None,
         **arguments: Any,
-    ) -> tuple[Answer, ...]:
+    ) -> Records[Answer]:
         """Ask all its streams: `prices.estimate_streams(q=0.5, top=10)`."""
         return self._client.estimate_streams(
             self, question, query=query, end=end, span=span, top=top, **arguments
         )
 
-    def streams(self) -> tuple[StreamInfo, ...]:
+    def streams(self) -> Records[StreamInfo]:
         """Its streams with their figures, at scope "stream"."""
         return self._client.streams(self)
 
@@ -94,9 +95,9 @@ class SynopsisHandle:
         when: str | None = None,
         each: Each | None = None,
         drift: float | None = None,
-        timeout: float | None = None,
+        timeout: Seconds | None = None,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -123,14 +124,14 @@ class SynopsisHandle:
             **arguments,
         )
 
-    def watches(self) -> tuple[WatchInfo, ...]:
+    def watches(self) -> Records[WatchInfo]:
         """The watches that ask it."""
         return self._client.watches(self)
 
     def export(
         self,
         *,
-        stream: str | None = None,
+        stream: Stream | None = None,
         format: ExportFormat = "native",
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
@@ -139,7 +140,7 @@ class SynopsisHandle:
         return self._client.export(self, stream=stream, format=format, end=end, span=span)
 
     def import_state(
-        self, state: bytes, *, stream: str | None = None, replace: bool = False, tuples: int = 0
+        self, state: bytes, *, stream: Stream | None = None, replace: bool = False, tuples: int = 0
     ) -> None:
         """Merge a state into it, or put it in the place of what it holds."""
         self._client.import_state(self, state, stream=stream, replace=replace, tuples=tuples)

@@ -23,7 +23,8 @@ class KafkaTransport:
     """Requests, tuples and answers over the topics of an engine.
 
     `settings` go to librdkafka as they are: TLS, SASL, compression, whatever it knows. `why_silent`
-    is called when no answer came in time: what is known about the engine, or "".
+    is called when no answer came in time: what is known about the engine, or "". A Kafka that does
+    not answer at first is given up after `patience` seconds, 10 at most.
     """
 
     def __init__(
@@ -33,20 +34,27 @@ class KafkaTransport:
         topics: Topics | None = None,
         settings: KafkaSettings | None = None,
         why_silent: Callable[[], str] = lambda: "",
+        patience: float = SECONDS_TO_CONNECT,
     ) -> None:
         self.topics = topics or Topics()
         self._settings = {**(settings or {}), "bootstrap.servers": bootstrap_servers}
         self._why_silent = why_silent
+        self._seconds_to_connect = min(patience, SECONDS_TO_CONNECT)
         self._reader: TopicReader | None = None
         self._listener: threading.Thread | None = None
         self._closing = threading.Event()
         self._undelivered = 0
         self._reason = ""
 
+    def __repr__(self) -> str:
+        return f"KafkaTransport({self._settings['bootstrap.servers']!r})"
+
     # -- requests and their answers -----------------------------------------------------------
 
     def listen(self, on_reply: OnReply) -> None:
-        self._reader = TopicReader(self._settings, self.topics.output)
+        self._reader = TopicReader(
+            self._settings, self.topics.output, seconds_to_connect=self._seconds_to_connect
+        )
         _ = self._requests  # made here, so that the two threads share one
         self._listener = threading.Thread(
             target=self._listen, args=(self._reader, on_reply), name="sde-answers", daemon=True
@@ -130,7 +138,7 @@ class KafkaTransport:
         """
         topic, servers = self.topics.data, self._settings["bootstrap.servers"]
         try:
-            found = self._data.list_topics(topic, SECONDS_TO_CONNECT).topics[topic]
+            found = self._data.list_topics(topic, self._seconds_to_connect).topics[topic]
         except KafkaException as error:
             raise Unreachable(f"Kafka at {servers}: {error.args[0].str()}") from error
         if found.error is not None:

@@ -30,6 +30,9 @@ class InMemoryTransport:
         self._handler = handler
         self._on_reply: OnReply | None = None
 
+    def __repr__(self) -> str:
+        return "InMemoryTransport()"
+
     @property
     def tuples(self) -> list[Message]:
         """Every tuple sent so far, in whatever form it was sent."""

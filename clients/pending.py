@@ -101,6 +101,10 @@ class Pending(Generic[T]):
             raise with_hint(refused(reply), self.request)
         return self._read(reply)
 
+    def __repr__(self) -> str:
+        state = "done" if self.done() else "waiting"
+        return f"<Pending {self.request['op']} ({self.request['id']}): {state}>"
+
     def _late(self) -> AnswerTimeout:
         trouble = self._on_timeout()
         return AnswerTimeout(

@@ -42,7 +42,7 @@ class PluginRequests:
 
     def plugins(self) -> Records[PluginInfo]:
         """The plug-ins in all their versions."""
-        return self._connection.fetch_list(wire.Plugins(), PluginInfo.of)
+        return self._connection.fetch_list(wire.Plugins(), PluginInfo)
 
     def kinds(self) -> Records[Kind]:
         """The kinds of the library and of the engine's plug-ins; `print` one to read of it."""

@@ -10,9 +10,10 @@ from clients.answers import Answer, StreamInfo, WatchInfo
 from clients.connection import Connection
 from clients.errors import BadInput
 from clients.fields import question_fields, text
-from clients.handle import Each, Occasion, Sites, Uid
+from clients.handle import Each, Occasion, Sites, Stream, Uid
 from clients.pending import Pending
-from clients.times import Duration, Moment, duration
+from clients.records import Records
+from clients.times import Duration, Moment, Seconds, duration, seconds
 from clients.waiting import waiting
 from clients.watch import Watch
 from sde import wire
@@ -31,7 +32,7 @@ class QuestionRequests:
         /,
         *,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -45,7 +46,7 @@ class QuestionRequests:
 
         Of a windowed synopsis the open window answers, with `end` the one that closed there, with
         `span` all that is kept from one time to another. Times are milliseconds, ISO 8601 or
-        datetimes with a time zone.
+        datetimes, in UTC where they name no time zone.
 
         With `sites` (names, or "*" for all) the answer is about the tuples of all of them. Sites
         that do not answer before the `deadline` ("5s") are in `missing`.
@@ -81,7 +82,7 @@ class QuestionRequests:
         span: tuple[Moment, Moment] | None = None,
         top: int | None = None,
         **arguments: Any,
-    ) -> tuple[Answer, ...]:
+    ) -> Records[Answer]:
         """Ask all streams of a synopsis of scope "stream": an answer for each, by `answer.stream`.
 
         They are in the order of the streams' names, fetched page by page. With `top` only that
@@ -101,12 +102,12 @@ class QuestionRequests:
         )
         request = wire.Ask(**fields, top=top)
         if top is not None:
-            return self._connection.fetch_list(request, Answer.of)
-        return self._connection.fetch_pages(request, Answer.of)
+            return self._connection.fetch_list(request, Answer)
+        return self._connection.fetch_pages(request, Answer)
 
-    def streams(self, uid: Uid, /) -> tuple[StreamInfo, ...]:
+    def streams(self, uid: Uid, /) -> Records[StreamInfo]:
         """The streams of a synopsis of scope "stream" with their figures, in the order of names."""
-        return self._connection.fetch_pages(wire.Streams(uid=text(uid)), StreamInfo.of)
+        return self._connection.fetch_pages(wire.Streams(uid=text(uid)), StreamInfo)
 
     def submit_watch(
         self,
@@ -120,9 +121,9 @@ class QuestionRequests:
         when: str | None = None,
         each: Each | None = None,
         drift: float | None = None,
-        timeout: float | None = None,
+        timeout: Seconds | None = None,
         query: Mapping[str, Any] | None = None,
-        stream: str | None = None,
+        stream: Stream | None = None,
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
         sites: Sites | None = None,
@@ -141,9 +142,9 @@ class QuestionRequests:
         Over `sites` it answers `every` so often. With `drift` a site is silent while it cannot
         have moved the value by more than that.
 
-        Iterating waits for an answer for ever, or `timeout` seconds. `watch` waits until the
-        engine has begun the watch, `submit_watch` does not. Should that time out the watch may
-        run all the same: the error's `request_id` is its id.
+        Iterating waits for an answer for ever, or as long as `timeout` (seconds, or "1m"). `watch`
+        waits until the engine has begun the watch, `submit_watch` does not. Should that time out
+        the watch may run all the same: the error's `request_id` is its id.
         """
         fields = question_fields(
             synopses,
@@ -173,24 +174,23 @@ class QuestionRequests:
 
     watch = waiting(submit_watch)
 
-    def watching(self, watch_id: str, /, *, timeout: float | None = None) -> Watch:
+    def watching(self, watch_id: str, /, *, timeout: Seconds | None = None) -> Watch:
         """A watch that runs already, with its answers from now on; nothing is asked."""
         return self._following(watch_id, timeout)
 
     def _following(
-        self, watch_id: str, timeout: float | None, columns: tuple[str, ...] = ()
+        self, watch_id: str, timeout: Seconds | None, columns: tuple[str, ...] = ()
     ) -> Watch:
         """The watch, which hears of answers from now on: before any can come."""
+        patience = None if timeout is None else seconds("timeout", timeout)
         feed = self._connection.follow(watch_id)
-        return Watch(watch_id, feed, timeout, self.unwatch, self._connection.trouble, columns)
+        return Watch(watch_id, feed, patience, self.unwatch, self._connection.trouble, columns)
 
     def unwatch(self, watch_id: str, /) -> None:
         """End a watch, whoever began it."""
         self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None).result()
 
-    def watches(
-        self, uid: Uid | None = None, *, dataset: str | None = None
-    ) -> tuple[WatchInfo, ...]:
+    def watches(self, uid: Uid | None = None, *, dataset: str | None = None) -> Records[WatchInfo]:
         """The watches that run, whoever began them: all, or those of a synopsis or a data set."""
         request = wire.Watches(uid=None if uid is None else text(uid), dataset=dataset)
-        return self._connection.fetch_pages(request, WatchInfo.of)
+        return self._connection.fetch_pages(request, WatchInfo)

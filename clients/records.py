@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from clients.errors import MissingExtra
 from clients.times import datetime_of
 from clients.wording import shown
 
 # Under these names the engine tells times, in milliseconds.
-MOMENTS = frozenset({"time", "since", "watermark", "expires", "at", "added"})
+MOMENTS = frozenset({"time", "since", "watermark", "expires", "at", "added", "due"})
 T = TypeVar("T")
 
 
@@ -35,16 +35,31 @@ class Record(dict[str, Any]):
 class Records(tuple[T, ...]):
     """A tuple of records: a table in Jupyter, `to_pandas()` a DataFrame."""
 
-    __slots__ = ()
+    _columns_if_empty: tuple[str, ...]
+
+    def __new__(cls, records: Iterable[T] = (), columns_if_empty: Iterable[str] = ()) -> Self:
+        made = super().__new__(cls, records)
+        made._columns_if_empty = tuple(columns_if_empty)
+        return made
 
     @property
     def columns(self) -> list[str]:
-        """The names that some record has a value for."""
-        return list(dict.fromkeys(n for row in self.rows for n, v in row.items() if v is not None))
+        """The names that some record has, in the order of their first appearance."""
+        return list(
+            dict.fromkeys(name for row in self.rows for name in row)
+            if self
+            else self._columns_if_empty
+        )
 
     @property
     def rows(self) -> list[Record]:
         return [row_of(record) for record in self]
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """A list for each record, in the order of the columns; None for a name it has not."""
+        columns = self.columns
+        return [[row.get(name) for name in columns] for row in self.rows]
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each record; times are datetimes."""
@@ -52,22 +67,30 @@ class Records(tuple[T, ...]):
             import pandas
         except ImportError:
             raise MissingExtra("pandas") from None
-        return pandas.DataFrame(self.rows, columns=self.columns)
+        return pandas.DataFrame(self.cells, columns=self.columns)
 
     def _repr_html_(self) -> str:
-        columns = self.columns
-        return html_table(columns, [[row.get(name) for name in columns] for row in self.rows])
+        return html_table(self.columns, self.cells)
 
 
 def row_of(record: Any) -> Record:
-    """A record by names: of a mapping, or of an object that says or declares its fields."""
+    """A record by names: of a mapping, or of an object that says or declares its fields.
+
+    A field without a value is left out, unless the object says its row itself.
+    """
     if hasattr(record, "as_row"):
         named = record.as_row()
     elif is_dataclass(record):
-        named = {f.name: getattr(record, f.name) for f in fields(record) if f.repr}
+        declared = {f.name: getattr(record, f.name) for f in fields(record) if f.repr}
+        named = {name: value for name, value in declared.items() if value is not None}
     else:
         named = dict(record)
     return Record({name: _told(name, value) for name, value in named.items()})
+
+
+def declared_columns(record: type[Any]) -> tuple[str, ...]:
+    """The names that rows of such records may have."""
+    return tuple(getattr(record, "row_names", [f.name for f in fields(record) if f.repr]))
 
 
 def _told(name: str, value: Any) -> Any:
@@ -85,7 +108,7 @@ def records_of(value: Any, lower: Any, upper: Any, columns: Sequence[str]) -> Re
             for row, bound in zip(rows, each, strict=True):
                 if bound is not None:
                     row.setdefault(name, bound)
-    return Records(row_of(row) for row in rows)
+    return Records((row_of(row) for row in rows), columns or ("value",))
 
 
 def _named(item: Any, columns: Sequence[str]) -> dict[str, Any]:
@@ -98,10 +121,11 @@ def _named(item: Any, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def html_table(columns: Iterable[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
-    """A table as HTML; what comes from outside is escaped."""
+    """A table as HTML, "no rows" if it has none; what comes from outside is escaped."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
-    below = f"<p>{html.escape(note)}</p>" if note else ""
+    notes = [text for text in ("" if body else "no rows", note) if text]
+    below = f"<p>{html.escape(', '.join(notes))}</p>" if notes else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 

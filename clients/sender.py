@@ -28,8 +28,8 @@ class Sender:
         """Send one tuple, without waiting. Call `flush` before a question that must see it.
 
         Values are numbers, texts, truth values, times or None, which counts as missing; nested
-        ones are refused. The tuples of one stream keep their order, in whatever ways they are
-        sent.
+        ones are refused. Times are milliseconds since 1970 or datetimes, in UTC where they name no
+        time zone. The tuples of one stream keep their order, in whatever ways they are sent.
         """
         payload = encode_tuple(dataset, stream, values, time)
         lane = lane_of(dataset, stream_name(stream), self._transport.lanes)
@@ -48,8 +48,9 @@ class Sender:
     ) -> int:
         """Send a pandas DataFrame or an Arrow table, fast; each row is a tuple.
 
-        `stream` and `time` name columns; every column is a field. Without `time`, a column of
-        that name is meant, if there is one. Returns the number of tuples, all delivered.
+        `stream` and `time` name columns; every column is a field, and so is every named level of a
+        DataFrame's index. Without `time`, a column of that name is meant, if there is one.
+        Returns the number of tuples, all delivered.
         """
         lanes = self._transport.lanes
         frames = encode_frames(table, dataset=dataset, stream=stream, time=time, lanes=lanes)

@@ -7,10 +7,12 @@ import base64
 
 from clients.answers import SnapshotInfo
 from clients.connection import Connection
-from clients.fields import text
-from clients.handle import ExportFormat, SynopsisHandle, Uid
+from clients.errors import BadInput
+from clients.fields import optional_stream, text
+from clients.handle import ExportFormat, Stream, SynopsisHandle, Uid
 from clients.records import Records
 from clients.times import Moment, span_of
+from clients.transport import Message
 from sde import wire
 
 
@@ -20,15 +22,15 @@ class StateRequests(abc.ABC):
     _connection: Connection
 
     @abc.abstractmethod
-    def synopsis(self, uid: Uid) -> SynopsisHandle:
-        """A handle of a synopsis."""
+    def _handle_of(self, reply: Message) -> SynopsisHandle:
+        """A handle of the synopsis that a reply is about."""
 
     def export(
         self,
         uid: Uid,
         /,
         *,
-        stream: str | None = None,
+        stream: Stream | None = None,
         format: ExportFormat = "native",
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
@@ -40,7 +42,12 @@ class StateRequests(abc.ABC):
         """
         when = span_of(end, span)
         request = wire.Export(
-            uid=text(uid), stream=stream, format=format, end=when.end, start=when.start, to=when.to
+            uid=text(uid),
+            stream=optional_stream(stream),
+            format=format,
+            end=when.end,
+            start=when.start,
+            to=when.to,
         )
         return self._connection.submit(
             request, lambda reply: base64.b64decode(reply["value"])
@@ -52,7 +59,7 @@ class StateRequests(abc.ABC):
         /,
         state: bytes,
         *,
-        stream: str | None = None,
+        stream: Stream | None = None,
         replace: bool = False,
         tuples: int = 0,
     ) -> None:
@@ -60,10 +67,15 @@ class StateRequests(abc.ABC):
 
         `tuples` is how many the state stands for, where that should be counted.
         """
+        if not isinstance(state, bytes | bytearray | memoryview):
+            raise BadInput(
+                f"state={str(state)[:80]!r}: expected bytes, as `export` returns them, not"
+                f" {type(state).__name__}"
+            )
         request = wire.Import(
             uid=text(uid),
             state=base64.b64encode(state).decode(),
-            stream=stream,
+            stream=optional_stream(stream),
             mode="replace" if replace else "merge",
             tuples=tuples,
         )
@@ -92,8 +104,10 @@ class StateRequests(abc.ABC):
         """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
         new_uid = None if as_uid is None else text(as_uid)
         request = wire.Restore(uid=text(uid), version=version, as_uid=new_uid)
-        restored = self.synopsis(uid if as_uid is None else as_uid)
-        return self._connection.submit(request, lambda reply: restored).result()
+        told = {"uid": new_uid or text(uid)}
+        return self._connection.submit(
+            request, lambda reply: self._handle_of({**told, **reply})
+        ).result()
 
     def remove_snapshot(self, uid: Uid, /, version: str) -> None:
         """Remove a version that is kept; the synopsis need not run any more."""
@@ -103,4 +117,4 @@ class StateRequests(abc.ABC):
     def snapshots(self, uid: Uid | None = None) -> Records[SnapshotInfo]:
         """The versions that are kept, of one synopsis or of all, the oldest first."""
         request = wire.Snapshots(uid=None if uid is None else text(uid))
-        return self._connection.fetch_list(request, SnapshotInfo.of)
+        return self._connection.fetch_list(request, SnapshotInfo)

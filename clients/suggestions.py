@@ -16,12 +16,15 @@ from msgspec import structs
 from clients.errors import BadInput, Refused
 from sde import wire
 from sde.wire import Code, catalogue
+from sde.wire.catalogue import QuestionInfo
 from sde.wire.nearest import nearest
 from sde.wire.plugins import NAME_FORM
+from sde.wire.windows import WINDOW_TYPES, WindowMessage
 
 _CERTAIN = 0.75  # so alike are a name and its misspelling, letter by letter
 _KIND_FORM = re.compile(rf"{NAME_FORM.pattern}(@\d+)?")
 _OF_CREATE = {field.encode_name for field in structs.fields(wire.Create)} - {"id", "params"}
+_OF_WINDOW = [field.name for field in structs.fields(WindowMessage)]
 OF_ESTIMATE = {"query", "stream", "end", "span", "sites", "deadline"}
 OF_WATCH = OF_ESTIMATE | {"every", "on", "threshold", "when", "each", "drift", "timeout"}
 
@@ -48,17 +51,34 @@ def check_create(kind: str, params: Mapping[str, Any]) -> None:
     _check_names(params, declared, _OF_CREATE, f"a parameter of {kind} or a keyword of create")
 
 
+def check_window(window: Mapping[str, Any]) -> None:
+    """BadInput for a field of a window, or its type, that is certainly misspelt."""
+    _check_names(window, _OF_WINDOW, (), "a field of a window")
+    named = window.get("type")
+    if isinstance(named, str) and (hint := nearest(named, WINDOW_TYPES, _CERTAIN)):
+        one_of = ", ".join(WINDOW_TYPES)
+        raise BadInput(f"window type={named!r}: expected one of {one_of}. {hint}".rstrip())
+
+
 def check_question(
     kind: str, question: str | None, arguments: Mapping[str, Any], of_watch: bool
 ) -> None:
-    """BadInput for a question of a known kind, or an argument, that is certainly misspelt."""
+    """BadInput for a question of a known kind, or an argument, that is certainly misspelt.
+
+    `kind` is "" for one that is not known here. Then only keywords can be, and `query` takes an
+    argument that is like one.
+    """
+    keywords, method = (OF_WATCH, "watch") if of_watch else (OF_ESTIMATE, "estimate")
     known = catalogue.kinds().get(kind)
     if known is None:
+        if not kind:
+            others = arguments.keys() - _arguments_of(question)
+            expected = f"an argument of a question, then in query=, or a keyword of {method}"
+            _check_names(sorted(others), (), keywords, expected)
         return
     asked = known.question(question)
     if asked is not None:
         declared = [each.name for each in asked.arguments]
-        keywords, method = (OF_WATCH, "watch") if of_watch else (OF_ESTIMATE, "estimate")
         expected = f"an argument of {asked.name} or a keyword of {method}"
         _check_names(arguments, declared, keywords, expected)
     elif question is not None and (hint := nearest(question, known.question_names, _CERTAIN)):
@@ -71,18 +91,16 @@ def _check_names(
 ) -> None:
     for name in named:
         if name not in declared and (hint := nearest(name, [*declared, *keywords], _CERTAIN)):
-            one_of = ", ".join(declared) or "none"
-            raise BadInput(f"{name}: expected {expected} ({one_of}). {hint}".rstrip())
+            one_of = f" ({', '.join(declared)})" if declared else ""
+            raise BadInput(f"{name}: expected {expected}{one_of}. {hint}".rstrip())
 
 
 # -- added to what the engine says ----------------------------------------------------------------
 
 
 def with_hint(error: Refused, request: Mapping[str, Any]) -> Refused:
-    """The error, with a note on what was probably meant if that can be guessed."""
-    hint = _hint(error, request)
-    if hint:
-        error.add_note(hint.rstrip())
+    """The error, with what was probably meant if that can be guessed."""
+    error.hint = _hint(error, request).rstrip()
     return error
 
 
@@ -96,6 +114,11 @@ def _hint(error: Refused, request: Mapping[str, Any]) -> str:
         return nearest(name, [*kind.parameter_names, *_OF_CREATE]) if kind else ""
     if error.code == Code.BAD_QUERY and place == "query":
         return _question_hint(name, request.get("query", {}))
+    if error.code == Code.BAD_REQUEST and place == "window":
+        return nearest(name, _OF_WINDOW)
+    if error.code == Code.BAD_REQUEST and error.field in OF_WATCH - {"query"}:
+        near = [name for name in request.get("query", {}) if nearest(name, [error.field])]
+        return f"{near[0]}: did you mean {error.field}?" if near else ""
     if error.code == Code.UNKNOWN_OP:
         return nearest(str(request.get("op")), wire.OPS)
     return ""
@@ -103,14 +126,21 @@ def _hint(error: Refused, request: Mapping[str, Any]) -> str:
 
 def _question_hint(name: str, query: Mapping[str, Any]) -> str:
     """Which kind was asked is not known here: the names of all kinds serve."""
-    questions = [each for kind in catalogue.kinds().values() for each in kind.questions]
     asked = query.get("type")
     if name == "type":
-        return nearest(str(asked), {each.name for each in questions})
-    arguments = {
+        return nearest(str(asked), {each.name for each in _questions()})
+    return nearest(name, _arguments_of(asked) | OF_WATCH)
+
+
+def _questions() -> list[QuestionInfo]:
+    return [each for kind in catalogue.kinds().values() for each in kind.questions]
+
+
+def _arguments_of(question: str | None) -> set[str]:
+    """The arguments of a question of whatever kind; without its name, those of all questions."""
+    return {
         argument.name
-        for each in questions
-        if asked in (None, each.name)
+        for each in _questions()
+        if question in (None, each.name)
         for argument in each.arguments
     }
-    return nearest(name, arguments | OF_WATCH)

@@ -10,7 +10,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from clients.errors import BadInput, MissingExtra
+from clients.arrow import arrow, arrow_trouble_with
+from clients.data_frames import as_arrow
+from clients.errors import BadInput
 from clients.lanes import Parcel, lane_of
 
 ROWS_A_FRAME = 50_000
@@ -18,24 +20,6 @@ BYTES_A_FRAME = 2 << 20  # aimed at
 MOST_BYTES_A_FRAME = 15 << 20  # the data topic takes 16 MiB
 _MOST_SHORT = 1 << 15  # texts that numbers of 16 bits can tell apart
 FRAME_START = b"\xff\xff\xff\xff"  # how every Arrow IPC stream begins
-
-
-def arrow() -> Any:
-    """pyarrow, imported only by those who send tables."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtra("pyarrow") from None
-    return pyarrow
-
-
-@contextlib.contextmanager
-def arrow_trouble_with(what: str) -> Iterator[None]:
-    """What Arrow cannot read or convert is the caller's input, not our defect."""
-    try:
-        yield
-    except arrow().ArrowException as error:
-        raise BadInput(f"{what}: {error}") from error
 
 
 def encode_frames(
@@ -52,7 +36,7 @@ def encode_frames(
 
     BadInput names a row that cannot be sent by its number; `first` is that of the first one.
     """
-    prepared = _prepare(_as_arrow(table), dataset, stream, time)
+    prepared = _prepare(as_arrow(table, place, first), dataset, stream, time)
     _check_streams(stream, prepared["stream"], place, first)
     if not prepared.num_rows:
         return
@@ -116,18 +100,6 @@ def _coded(rows: Any) -> Any:
                 column = coded.cast(pa.dictionary(number, pa.string()))
         columns[name] = column
     return pa.table(columns, metadata=rows.schema.metadata)
-
-
-def _as_arrow(table: Any) -> Any:
-    pa = arrow()
-    if isinstance(table, pa.Table):
-        return table
-    if isinstance(table, pa.RecordBatch):
-        return pa.Table.from_batches([table])
-    if type(table).__module__.partition(".")[0] != "pandas":
-        raise BadInput(f"table: {type(table).__name__}, expected a DataFrame or an Arrow table")
-    with arrow_trouble_with("table"):
-        return pa.Table.from_pandas(table, preserve_index=False)
 
 
 def _prepare(table: Any, dataset: str, stream: str, time: str | None) -> Any:
@@ -218,8 +190,6 @@ def _plain(name: str, column: Any) -> Any:
         return _cast(name, column, pa.float64())
     if is_.is_timestamp(kind) or is_.is_date(kind):
         return _milliseconds(name, column)
-    if is_.is_nested(kind) or is_.is_binary(kind):
-        raise BadInput(f"column {name!r}: {kind}, expected numbers, truth values, times or text")
     return _cast(name, column, pa.string())
 
 

@@ -8,9 +8,13 @@ from typing import Any, NamedTuple
 
 from clients.errors import BadInput
 from clients.tuples import EPOCH, milliseconds
-from sde.wire.durations import as_text
+from sde.wire.durations import EXPECTED as A_DURATION
+from sde.wire.durations import LONGEST, as_text
+from sde.wire.durations import milliseconds as milliseconds_of
+from sde.wire.windows import SESSION, SLIDING
 
 Duration = str | timedelta
+Seconds = float | Duration  # a number is that of seconds
 Window = Mapping[str, Any] | Duration  # a length: windows that follow each other
 Moment = int | str | datetime  # milliseconds since 1970, ISO 8601 (UTC if it has no zone)
 
@@ -63,6 +67,24 @@ def duration(value: Duration | None) -> str | None:
     return as_text(value // timedelta(milliseconds=1)) if isinstance(value, timedelta) else value
 
 
+def seconds(name: str, value: Seconds) -> float:
+    """A time to wait, in seconds; BadInput with the name of the argument if it is none.
+
+    >>> seconds("timeout", "1m"), seconds("timeout", timedelta(seconds=2)), seconds("timeout", 0.5)
+    (60.0, 2.0, 0.5)
+    """
+    if isinstance(value, timedelta):
+        found: float | None = value.total_seconds()
+    elif isinstance(value, str):
+        ms = milliseconds_of(value, least=0)
+        found = None if ms is None else ms / 1000
+    else:
+        found = float(value) if isinstance(value, int | float) else None
+    if found is None or isinstance(value, bool) or not 0 <= found <= LONGEST / 1000:
+        raise BadInput(f"{name}={value!r}: expected a number of seconds or {A_DURATION}")
+    return found
+
+
 def moment(value: Moment) -> int | str:
     return value if isinstance(value, str) else milliseconds(value)
 
@@ -70,13 +92,16 @@ def moment(value: Moment) -> int | str:
 def window_of(window: Window) -> dict[str, Any]:
     """The window as it is on the wire, with durations as text.
 
-    >>> window_of("5m"), window_of({"size": timedelta(minutes=5), "keep": "1h"})
-    ({'size': '5m'}, {'size': '5m', 'keep': '1h'})
+    One with a slide is sliding, one with a gap is a session, if it does not say its type.
+
+    >>> window_of("5m"), window_of({"size": timedelta(minutes=5), "slide": "10s"})
+    ({'size': '5m'}, {'type': 'sliding', 'size': '5m', 'slide': '10s'})
     """
-    fields = window if isinstance(window, Mapping) else {"size": window}
+    said = window if isinstance(window, Mapping) else {"size": window}
+    implied = {"type": SLIDING} if "slide" in said else {"type": SESSION} if "gap" in said else {}
     return {
         name: duration(value) if isinstance(value, timedelta) else value
-        for name, value in fields.items()
+        for name, value in (implied | dict(said)).items()
     }
 
 

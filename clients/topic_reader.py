@@ -18,7 +18,12 @@ class TopicReader:
     """From the topic's end as it is now, or from its beginning; partitions added later too."""
 
     def __init__(
-        self, settings: KafkaSettings, topic: str, *, from_beginning: bool = False
+        self,
+        settings: KafkaSettings,
+        topic: str,
+        *,
+        from_beginning: bool = False,
+        seconds_to_connect: float = SECONDS_TO_CONNECT,
     ) -> None:
         self.trouble = ""
         self._topic = topic
@@ -30,7 +35,7 @@ class TopicReader:
         self._partitions: set[int] = set()
         self._next_look = 0.0
         try:
-            self._add_partitions(from_beginning, SECONDS_TO_CONNECT)
+            self._add_partitions(from_beginning, seconds_to_connect)
         except Unreachable:
             self._consumer.close()
             raise

@@ -31,7 +31,12 @@ def encode_tuple(
     message: dict[str, Any] = {"dataset": dataset, "stream": stream_name(stream), "values": values}
     if time is not None:
         message["time"] = milliseconds(time)
-    return encode(message)
+    try:
+        return encode(message)
+    except BadInput:
+        for name, value in values.items():
+            _check_json(name, value)
+        raise
 
 
 def stream_name(stream: Any) -> str:
@@ -70,6 +75,17 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+def _check_json(name: str, value: Any) -> None:
+    """BadInput with the field of a value that JSON has not."""
+    try:
+        orjson.dumps(value, _as_json, _JSON)
+    except TypeError as error:
+        reason = error.__cause__ or error
+        raise BadInput(
+            f"values[{name!r}]={str(value)[:80]}: cannot be sent as JSON: {reason}"
+        ) from error
+
+
 def encode(message: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(message, _as_json, _JSON)
@@ -95,11 +111,16 @@ def _as_json(value: Any) -> int:
 
 
 def milliseconds(time: int | datetime) -> int:
-    """Milliseconds since 1970, UTC."""
-    if isinstance(time, datetime) and time.tzinfo is not None:
-        return (time - EPOCH) // timedelta(milliseconds=1)
-    if isinstance(time, datetime) or not hasattr(time, "__index__"):
-        raise BadInput(f"time={time!r}: expected milliseconds or a datetime with a time zone")
+    """Milliseconds since 1970; a datetime without a time zone is in UTC, as it is in tables.
+
+    >>> milliseconds(datetime(1970, 1, 2)), milliseconds(5)
+    (86400000, 5)
+    """
+    if isinstance(time, datetime):
+        moment = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        return (moment - EPOCH) // timedelta(milliseconds=1)
+    if not hasattr(time, "__index__"):
+        raise BadInput(f"time={time!r}: expected milliseconds or a datetime")
     return int(time)
 
 

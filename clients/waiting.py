@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Concatenate, ParamSpec, TypeVar
 
+from clients.errors import BadInput
 from clients.pending import Pending
+from sde.wire.nearest import nearest
 
 Self = TypeVar("Self")
 Arguments = ParamSpec("Arguments")
@@ -21,7 +23,12 @@ def waiting(
 
     @functools.wraps(submit)
     def wait(self: Self, /, *args: Arguments.args, **options: Arguments.kwargs) -> Result:
-        return submit(self, *args, **options).result()
+        try:
+            pending = submit(self, *args, **options)
+        except TypeError as error:
+            _check_call(wait.__name__, submit, (self, *args), options, error)
+            raise
+        return pending.result()
 
     wait.__name__ = submit.__name__.removeprefix("submit_")
     wait.__qualname__ = submit.__qualname__.replace("submit_", "")
@@ -29,3 +36,20 @@ def waiting(
     signature = inspect.signature(submit).replace(return_annotation=inspect.Signature.empty)
     wait.__signature__ = signature  # type: ignore[attr-defined]
     return wait
+
+
+def _check_call(
+    name: str,
+    submit: Callable[..., object],
+    args: tuple[object, ...],
+    options: Mapping[str, object],
+    error: TypeError,
+) -> None:
+    """BadInput if the method cannot be called so: in its own name, with what was misspelt."""
+    signature = inspect.signature(submit)
+    try:
+        signature.bind(*args, **options)
+    except TypeError as reason:
+        missing = [each for each in signature.parameters if each not in options]
+        hints = (f"{option}: {hint}" for option in options if (hint := nearest(option, missing)))
+        raise BadInput(f"{name}: {reason}. {next(hints, '')}".rstrip()) from error

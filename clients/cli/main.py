@@ -46,14 +46,18 @@ class Commands(click.Group):
 
 def _error_text(error: ClientError, as_json: bool) -> str:
     notes = list(getattr(error, "__notes__", []))
+    if isinstance(error, Refused) and error.hint:
+        notes.insert(0, error.hint)
     if as_json:
         code = error.code if isinstance(error, Refused) else type(error).__name__
         message = error.message if isinstance(error, Refused) else str(error)
         field = error.field if isinstance(error, Refused) else ""
         fault = {"code": code, "message": message, "field": field, "hints": notes}
         return orjson.dumps(fault).decode()
-    field = f" (field {error.field})" if isinstance(error, Refused) and error.field else ""
-    return "\n".join([f"Error: {error}{field}", *notes])
+    head = f"{error}"
+    if isinstance(error, Refused):
+        head = f"{error.code}: {error.message}" + (f" (field {error.field})" if error.field else "")
+    return "\n".join([f"Error: {head}", *notes])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -43,6 +43,7 @@ class Session:
             topics=topics,
             settings=settings,
             why_silent=functools.partial(EngineFolder().why_silent, servers),
+            patience=self.timeout,
         )
         return Client(kafka, timeout=self.timeout)
 

@@ -13,6 +13,7 @@ from sde.wire.durations import as_text, milliseconds
 from sde.wire.forms import Duration, Expected, Name, refuse, refuse_unknown
 
 TUMBLING, SLIDING, SESSION = "tumbling", "sliding", "session"
+WINDOW_TYPES = (TUMBLING, SLIDING, SESSION)
 ARRIVAL = "arrival"
 _DEFAULT_SKEW = 3_600_000
 _DEFAULT_LATENESS = (5_000, 30_000)  # at least, at most; between them, the size

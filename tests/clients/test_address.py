@@ -61,6 +61,11 @@ def test_topics_of_a_role_that_there_is_not_or_beside_a_transport_are_refused():
         Client(InMemoryTransport(), topics=Topics())
 
 
+@pytest.mark.parametrize(("timeout", "waits"), [("500ms", 0.5), (60, 10.0)])
+def test_a_client_waits_for_its_kafka_no_longer_than_for_an_answer(timeout, waits):
+    assert Client("here:1", timeout=timeout)._transport._seconds_to_connect == waits
+
+
 def test_no_engine_says_what_to_do():
     expected = r"sde serve.*SDE_DATA_DIR.*Client\('HOST:PORT'\).*--bootstrap-servers"
     with pytest.raises(Unreachable, match=expected):

@@ -277,3 +277,56 @@ def test_a_closed_client_says_so_at_once(use) -> None:
         use(sde)
     sde.close()  # a second time does nothing
     assert len(transport.requests) == 1
+
+
+@pytest.mark.parametrize("timeout", ["soon", "5", -1, float("nan"), float("inf"), True, [5]])
+def test_a_timeout_that_is_none_is_refused_at_once(timeout) -> None:
+    with pytest.raises(BadInput, match=r"timeout=.*expected a number of seconds or a duration"):
+        Client(InMemoryTransport(), timeout=timeout)
+
+
+def test_a_timeout_in_the_environment_that_is_none_is_refused_by_its_name(monkeypatch) -> None:
+    monkeypatch.setenv("SDE_TIMEOUT", "soon")
+    with pytest.raises(BadInput, match="SDE_TIMEOUT='soon': expected a number of seconds"):
+        Client(InMemoryTransport())
+
+
+@pytest.mark.parametrize("timeout", ["10ms", timedelta(milliseconds=10), 0.01])
+def test_a_timeout_may_be_a_duration(timeout) -> None:
+    silent = Client(InMemoryTransport(lambda request: None), timeout=timeout)
+    with pytest.raises(AnswerTimeout, match=r"within 0\.01 s"):
+        silent.list()
+    with pytest.raises(AnswerTimeout, match=r"within 0\.01 s"):
+        next(silent.watching("w", timeout=timeout))
+
+
+def test_a_whole_number_as_a_stream_is_its_digits_in_every_request() -> None:
+    transport = InMemoryTransport(lambda request: {"value": ""})
+    sde = Client(transport)
+    sde.create("moments", dataset="d", value="v", scope={"stream": 7})
+    sde.estimate("u", stream=7)
+    sde.submit_watch("u", stream=7, every="1s")
+    sde.export("u", stream=7)
+    sde.import_state("u", b"state", stream=7)
+    scope, *streams = [each.get("scope", each.get("stream")) for each in transport.requests]
+    assert scope == {"stream": "7"}
+    assert streams == ["7"] * 4
+    with pytest.raises(BadInput, match=r"stream=7\.5: expected the name of a stream"):
+        sde.estimate("u", stream=7.5)
+
+
+def test_a_state_that_is_no_bytes_is_refused_with_its_field() -> None:
+    with pytest.raises(BadInput, match=r"state='abc': expected bytes.* not str"):
+        Client(InMemoryTransport()).import_state("copy", "abc")
+
+
+def test_a_client_and_a_request_in_flight_can_be_read() -> None:
+    replies = iter([None, {}])
+    sde = Client(InMemoryTransport(lambda request: next(replies)))
+    assert repr(sde) == "<Client: InMemoryTransport()>"
+    waiting = sde.submit("list", id="r1")
+    assert repr(waiting) == "<Pending list (r1): waiting>"
+    assert repr(sde.submit("list", id="r2")) == "<Pending list (r2): done>"
+    sde.close()
+    assert repr(sde) == "<Client: closed>"
+    assert repr(Client("kafka:9092")) == "<Client: KafkaTransport('kafka:9092')>"

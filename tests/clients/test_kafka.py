@@ -189,9 +189,11 @@ def test_silence_is_a_timeout(broker, topics) -> None:
         sde.list()
 
 
-def test_no_broker_is_told_with_the_address(monkeypatch) -> None:
-    monkeypatch.setattr(clients.topic_reader, "SECONDS_TO_CONNECT", 0.5)
-    with Client("127.0.0.1:1") as sde, pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"):
+def test_no_broker_is_told_with_the_address() -> None:
+    with (
+        Client("127.0.0.1:1", timeout=0.5) as sde,
+        pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"),
+    ):
         sde.list()
 
 
@@ -279,9 +281,11 @@ def test_tuples_the_broker_does_not_take_are_an_error(broker, topics) -> None:
     sde.close()
 
 
-def test_tuples_without_a_broker_are_an_error_that_tells_its_address(monkeypatch) -> None:
-    monkeypatch.setattr(clients.kafka, "SECONDS_TO_CONNECT", 0.5)
-    with Client("127.0.0.1:1") as sde, pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"):
+def test_tuples_without_a_broker_are_an_error_that_tells_its_address() -> None:
+    with (
+        Client("127.0.0.1:1", timeout=0.5) as sde,
+        pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"),
+    ):
         sde.send("d", "s", {})
 
 
@@ -389,8 +393,8 @@ def test_the_faults_of_late_are_counted_by_their_codes(broker, topics):
     assert recent_faults(settings, topics.dead_letters, 60) == {"late": 2, "bad_json": 1}
 
 
-def test_commands_without_a_broker_end_with_1(monkeypatch) -> None:
-    monkeypatch.setattr(clients.topic_reader, "SECONDS_TO_CONNECT", 0.5)
-    result = CliRunner().invoke(main, ["list", "--bootstrap-servers", "127.0.0.1:1"])
+def test_commands_without_a_broker_end_with_1() -> None:
+    words = ["list", "--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.5"]
+    result = CliRunner().invoke(main, words)
     assert result.exit_code == 1
     assert "127.0.0.1:1" in result.stderr

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from clients import Answer, Client, Description, InMemoryTransport, Interval, PluginInfo
+from clients import Answer, Client, Description, InMemoryTransport, Interval, PluginInfo, Records
 from clients.answers import SnapshotInfo
 from sde.testing import LocalTransport
 
@@ -159,3 +159,82 @@ def test_every_answer_of_the_library_has_records(sde) -> None:
     assert summary.estimate().records[0]["mean"] == 2.0
     assert Answer.of({"value": [[1, 2], [3, 4]]}).records[1] == {"0": 3, "1": 4}
     assert Answer.of({"value": []}).records == ()
+
+
+def windowed_streams(sde) -> Records[Answer]:
+    summary = sde.create("moments", dataset="d", value="v", scope="stream", window="5m")
+    sde.send_many("d", [(stream, {"v": 2.0}, START) for stream in ("a", "b")])
+    return summary.estimate_streams()
+
+
+def test_answers_of_streams_are_a_table_with_the_parts_of_their_values(sde) -> None:
+    answers = windowed_streams(sde)
+    assert answers.columns[:3] == ["stream", "count", "sum"]
+    assert not {"value", "missing", "window"} & {*answers.columns}  # nothing is in them
+    frame = answers.to_pandas()
+    assert frame["stream"].tolist() == ["a", "b"]
+    assert frame["mean"].tolist() == [2.0, 2.0]
+    assert "<td>a</td>" in answers._repr_html_()
+
+
+def test_windows_of_answers_are_two_columns_of_datetimes(sde) -> None:
+    answers = windowed_streams(sde)
+    frame = answers.to_pandas()
+    assert frame["start"].tolist() == [pd.Timestamp(answers[0].window.start_time)] * 2
+    assert frame["end"].tolist() == [pd.Timestamp(answers[0].window.end_time)] * 2
+    assert "2023-11-14T22:10:00Z" in answers._repr_html_()
+
+
+def test_a_table_of_an_answer_carries_its_window_and_warnings(sde, tmp_path) -> None:
+    counts = sde.create("count_min", dataset="d", key="k", window="5m")
+    sde.send_many("d", [("s", {"k": "a"}, START), ("s", {"v": 1.0}, START)])
+    frame = counts.estimate(key="a").to_pandas()
+    assert frame.attrs["window"] == ["2023-11-14T22:10:00Z", "2023-11-14T22:15:00Z"]
+    assert "'k'" in frame.attrs["warnings"][0]
+    frame.to_parquet(tmp_path / "kept.parquet")  # refuses attributes that JSON has not
+
+
+def test_warnings_are_a_column_of_a_list_of_answers() -> None:
+    answers = Records([Answer.of({"stream": "a", "value": None, "warnings": ["late"]})])
+    assert answers.to_pandas().to_dict("records") == [
+        {"stream": "a", "value": None, "warnings": ["late"]}
+    ]
+
+
+def test_empty_lists_keep_their_columns(sde) -> None:
+    assert sde.list().to_pandas()[["uid", "kind", "tuples"]].empty
+    assert sde.watches().to_pandas()[["watch", "due"]].empty
+    assert Answer.of({"value": []}, ("a", "b")).to_pandas().columns.tolist() == ["a", "b"]
+    assert "no rows" in sde.list()._repr_html_()
+
+
+def test_an_answer_without_a_value_has_a_column_for_it(sde) -> None:
+    frame = sde.create("quantiles", dataset="d", value="v").estimate(q=0.5).to_pandas()
+    assert frame["value"].tolist() == [None]
+
+
+def test_a_watch_is_due_at_a_datetime(sde) -> None:
+    counts = sde.create("count_min", dataset="d", key="k")
+    counts.watch(key="a", every="1s")
+    (due,) = sde.watches().to_pandas()["due"]
+    assert due > pd.Timestamp(START_TIME)
+
+
+def test_an_answer_shows_the_details_of_its_question(sde) -> None:
+    ages = sde.create("histogram", dataset="d", value="v", low=0, high=10, buckets=2)
+    sde.send("d", "s", {"v": 11.0})
+    answer = ages.estimate("counts")
+    assert (answer.details["edges"], answer.details["above"]) == ([0.0, 5.0, 10.0], 1)
+    assert "'above': 1" in repr(answer)
+    assert "above 1" in answer._repr_html_()
+
+
+def test_a_description_has_the_figures_of_what_was_left_out(sde) -> None:
+    sums = sde.create("moments", dataset="d", value="v", window="1s")
+    sde.send_many("d", [("s", {"v": 1.0}, START), ("s", {"w": 1.0}, START)])
+    described = sums.describe()
+    assert (described.tuples, described.skipped, described.late_dropped) == (1, 1, 0)
+    assert described.shed == described.untimed == described.future_dropped == 0
+    assert described.to_pandas()["since"].tolist() == [pd.Timestamp(described.since_time)]
+    assert "<td>late_dropped</td>" in described._repr_html_()
+    assert Description.of({"watermark": START}).to_pandas()["watermark"][0] == START_TIME

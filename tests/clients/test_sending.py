@@ -48,19 +48,25 @@ def test_one_tuple_is_one_message(sde, transport) -> None:
     assert len(transport.data) == 3
 
 
-@pytest.mark.parametrize("time", [NOON.replace(tzinfo=None), 1.5, "noon"])
+@pytest.mark.parametrize("time", [1.5, "noon"])
 def test_a_time_that_is_not_clear_is_refused(sde, time) -> None:
     with pytest.raises(BadInput, match="time="):
         sde.send("d", "s", {}, time=time)
 
 
-def test_a_value_that_is_no_json_is_refused(sde) -> None:
-    with pytest.raises(BadInput, match="JSON"):
-        sde.send("d", "s", {"x": object()})
-    with pytest.raises(BadInput, match="JSON"):
-        sde.send("d", "s", {"x": 2**70})
-    with pytest.raises(BadInput, match="time zone"):
-        sde.send("d", "s", {"x": NOON.replace(tzinfo=None)})
+@pytest.mark.parametrize("value", [object(), 2**70], ids=["object", "too large"])
+def test_a_value_that_is_no_json_is_refused_with_its_field(sde, value) -> None:
+    with pytest.raises(BadInput, match=r"values\['x'\]=.*JSON"):
+        sde.send("d", "s", {"n": 1, "x": value})
+
+
+def test_a_time_without_a_zone_is_in_utc_in_whatever_way_it_is_sent(sde, transport) -> None:
+    naive = NOON.replace(tzinfo=None)
+    sde.send("d", "s", {"at": naive}, naive)
+    sde.send_table("d", pd.DataFrame({"stream": ["s"], "at": [naive], "time": [naive]}))
+    one, other = transport.tuples
+    assert one == other
+    assert (one["time"], one["values"]["at"]) == (NOON_MS, NOON_MS)
 
 
 def test_a_time_among_the_values_is_milliseconds_too(sde, transport) -> None:
@@ -206,7 +212,7 @@ def test_a_row_beyond_the_limit_is_refused(sde) -> None:
         ({"stream": ["s"]}, {"time": "at"}, "time='at': expected a column"),
         ({"stream": ["s"], "a": ["t"]}, {"stream": "a"}, "has a column 'stream' too"),
         ({"stream": ["s"], "at": ["noon"]}, {"time": "at"}, "column 'at'"),
-        ({"stream": ["s"], "a": [[1]]}, {}, "column 'a': list"),
+        ({"stream": ["s"], "a": [[1]]}, {}, r"row 1: column 'a': \[1\]"),
         ({"stream": ["s"], "dataset": ["d"]}, {}, "has a column 'dataset'"),
     ],
 )
@@ -333,9 +339,31 @@ def test_a_nested_value_is_refused_with_its_row_and_field(sde, transport, value)
         sde.send("d", "s", {"x": value})
     with pytest.raises(BadInput, match="row 2: "):
         sde.send_many("d", [("s", {"x": 1}), ("s", {"x": value})])
-    with pytest.raises(BadInput, match=r"column '?x"):
-        sde.send_table("d", pd.DataFrame({"stream": ["s"], "x": [value]}))
+    with pytest.raises(BadInput, match=r"row 2: column 'x': "):
+        sde.send_table("d", pd.DataFrame({"stream": ["s", "s"], "x": [None, value]}))
     assert transport.data == []
+
+
+@pytest.mark.parametrize("other", ["a", {"a": 1}, [1], 2**70], ids=repr)
+def test_a_value_of_another_type_than_those_above_is_refused_with_its_row(sde, other) -> None:
+    column = pd.Series([1, 2, None, other, "b"], dtype=object)
+    with pytest.raises(BadInput, match=r"row 4: column 'x': .*expected"):
+        sde.send_table("d", pd.DataFrame({"stream": ["s"] * 5, "x": column}))
+
+
+def test_named_levels_of_an_index_are_columns(sde, transport) -> None:
+    index = pd.MultiIndex.from_arrays([[NOON], ["s"], [3]], names=["time", "stream", None])
+    sde.send_table("d", pd.DataFrame({"x": [1.5]}, index=index))
+    times = pd.DatetimeIndex([NOON], name="time")
+    sde.send_table("d", pd.DataFrame({"stream": ["s"], "x": [1.5]}, index=times))
+    sent = {"dataset": "d", "stream": "s", "values": {"x": 1.5}, "time": NOON_MS}
+    assert transport.tuples == [sent, sent]
+
+
+def test_an_index_named_as_a_column_is_refused(sde) -> None:
+    named = pd.Index([5], name="x")
+    with pytest.raises(BadInput, match="both its index and a column are named 'x'; rename"):
+        sde.send_table("d", pd.DataFrame({"stream": ["s"], "x": [1]}, index=named))
 
 
 def test_values_that_are_no_mapping_are_refused(sde) -> None:

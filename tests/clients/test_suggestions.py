@@ -4,7 +4,15 @@ import inspect
 
 import pytest
 
-from clients import BadInput, BadParameter, BadQuery, Client, InMemoryTransport, UnknownKind
+from clients import (
+    BadInput,
+    BadParameter,
+    BadQuery,
+    BadRequest,
+    Client,
+    InMemoryTransport,
+    UnknownKind,
+)
 from clients.suggestions import OF_ESTIMATE, OF_WATCH
 from sde.testing import LocalTransport
 
@@ -19,10 +27,6 @@ def sde(transport) -> Client:
     return Client(transport, timeout=0.0)
 
 
-def notes(caught) -> str:
-    return " ".join(getattr(caught.value, "__notes__", []))
-
-
 @pytest.mark.parametrize(
     ("kind", "params", "meant"),
     [
@@ -32,6 +36,8 @@ def notes(caught) -> str:
         ("count_min", {"keys": "k"}, "key"),
         ("quantiles", {"value": "v", "scop": "stream"}, "scope"),
         ("quantiles", {"value": "v", "windows": "5m"}, "window"),
+        ("quantiles", {"value": "v", "window": {"typ": "sliding", "size": "5m"}}, "type"),
+        ("quantiles", {"value": "v", "window": {"type": "slidng", "size": "5m"}}, "sliding"),
     ],
 )
 def test_what_is_certainly_misspelt_in_a_create_is_not_sent(kind, params, meant) -> None:
@@ -54,13 +60,13 @@ def test_a_number_as_window_is_a_parameter_or_refused_with_the_remedy() -> None:
 def test_a_misspelt_kind_that_could_be_of_a_plugin_is_asked_for(sde) -> None:
     with pytest.raises(UnknownKind) as caught:
         sde.create("countmin", dataset="d", key="k")
-    assert notes(caught) == "Did you mean count_min?"
+    assert caught.value.hint == "Did you mean count_min?"
 
 
 def test_a_parameter_that_is_only_somewhat_alike_is_for_the_engine_to_refuse(sde) -> None:
     with pytest.raises(BadParameter, match="precision=9") as caught:
         sde.create("count_min", dataset="d", key="k", precision=9)
-    assert notes(caught) == "Did you mean epsilon?"
+    assert caught.value.hint == "Did you mean epsilon?"
 
 
 @pytest.mark.parametrize(
@@ -87,17 +93,53 @@ def test_of_a_synopsis_known_by_its_uid_the_hint_comes_with_the_fault(sde) -> No
     sde.create("count_min", dataset="d", uid="u", key="k")
     with pytest.raises(BadQuery) as caught:
         sde.estimate("u", "frequencies", key="a")
-    assert notes(caught) == "Did you mean frequency?"
+    assert caught.value.hint == "Did you mean frequency?"
     with pytest.raises(BadQuery) as caught:
         sde.estimate("u", keys="a")
-    assert notes(caught) == "Did you mean key?"
+    assert caught.value.hint == "Did you mean key?"
+
+
+def test_the_text_of_a_refusal_has_the_hint(sde) -> None:
+    with pytest.raises(UnknownKind, match=r"expected one of .*\. Did you mean hyperloglog\?$"):
+        sde.create("hyperlog", dataset="d", key="k")
+    counts = sde.create("count_min", dataset="d", key="k")
+    with pytest.raises(BadQuery, match=r"query\.kee=.*\. Did you mean key\?$"):
+        counts.estimate(kee="a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [({"evry": "1s"}, "every"), ({"every": "1s", "strem": "s"}, "stream")]
+)
+def test_a_misspelt_keyword_is_named_whatever_the_kind_is(arguments, meant) -> None:
+    transport = InMemoryTransport()
+    with pytest.raises(BadInput, match=rf"^(evry|strem): .*Did you mean {meant}\?$"):
+        Client(transport).watch("u", key="a", **arguments)
+    assert transport.requests == []
+    Client(transport).estimate("u", query={"strem": "s"})  # an argument of a plug-in's question
+    assert transport.requests[0]["query"] == {"strem": "s"}
+
+
+def test_a_keyword_that_the_engine_misses_is_looked_for_among_the_arguments() -> None:
+    fault = {"status": "error", "code": "bad_request", "message": "no", "field": "every"}
+    sde = Client(InMemoryTransport(lambda request: fault if request["op"] == "watch" else {}))
+    of_plugin = sde.create("speeding@2", dataset="d")
+    with pytest.raises(BadRequest, match=r"no\. evry: did you mean every\?"):
+        of_plugin.watch(evry="1s")
+
+
+def test_a_misspelt_argument_is_named_where_another_is_missing() -> None:
+    sde = Client(InMemoryTransport())
+    with pytest.raises(BadInput, match=r"^create: .*'dataset'\. datset: Did you mean dataset\?$"):
+        sde.create("count_min", datset="M", key="k")
+    with pytest.raises(BadInput, match=r"^create: .*'dataset'"):
+        sde.create("count_min", key="k")
 
 
 def test_a_misspelt_request_is_named_right() -> None:
     fault = {"status": "error", "code": "unknown_op", "message": "no", "field": "op"}
     with pytest.raises(Exception, match="no") as caught:
         Client(InMemoryTransport(lambda request: fault)).submit("estimat", uid="u").result()
-    assert notes(caught) == "Did you mean estimate?"
+    assert caught.value.hint == "Did you mean estimate?"
 
 
 def test_the_keywords_that_are_suggested_are_those_of_the_methods() -> None:

@@ -31,6 +31,20 @@ def test_a_window_and_lifetimes_are_sent_as_on_the_wire() -> None:
     assert request.definition.params == {"bitmaps": 64}
 
 
+@pytest.mark.parametrize(
+    ("window", "kind"),
+    [
+        ({"size": "5m", "slide": "10s"}, "sliding"),
+        ({"size": 1000, "slide": 100}, "sliding"),
+        ({"gap": "30s"}, "session"),
+        ({"size": "5m"}, "tumbling"),
+    ],
+)
+def test_a_slide_or_a_gap_tells_the_type_of_a_window(window, kind) -> None:
+    request = sent(lambda sde: sde.create("fm", dataset="d", window=window))
+    assert request.definition.window.type == kind
+
+
 def test_durations_may_be_timedeltas() -> None:
     window = {"size": timedelta(minutes=5), "lateness": timedelta(seconds=1.5)}
     hour = timedelta(hours=1)
@@ -56,6 +70,7 @@ def test_a_number_as_window_is_the_parameter_of_kinds_that_have_one() -> None:
     [
         NOON_MS,
         NOON,
+        NOON.replace(tzinfo=None),
         NOON.astimezone(timezone(timedelta(hours=2))),
         "2024-01-01T12:00:00",
         "2024-01-01T14:00:00+02:00",
@@ -79,9 +94,8 @@ def test_an_answer_of_no_window_has_none(window) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"end": NOON.replace(tzinfo=None)},
         {"end": 1.5},
-        {"span": (0, NOON.replace(tzinfo=None))},
+        {"span": (0, 1.5)},
         {"span": (0,)},
         {"span": "01"},
         {"end": 5, "span": (0, 5)},

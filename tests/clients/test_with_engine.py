@@ -142,6 +142,7 @@ def test_a_version_comes_back_in_its_place_or_as_another(sde) -> None:
     assert counts.estimate(key="a").value == 4.0
     copy = counts.restore("v1", as_uid="old")
     assert (copy.uid, copy.estimate(key="a").value) == ("old", 2.0)
+    assert repr(copy) == "<synopsis old, count_min of d>"
     assert counts.restore().uid == "u"
     assert counts.estimate(key="a").value == 2.0
     found = counts.snapshots()
