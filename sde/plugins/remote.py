@@ -19,7 +19,8 @@ from sde.plugins import calls
 from sde.plugins.calls import Call, Result, from_raw, to_raw
 from sde.plugins.columns import to_arrays
 from sde.plugins.declaration import Declaration
-from sde.plugins.process import PluginProcess
+from sde.plugins.failure import PluginFailure, RefusedMerge
+from sde.plugins.process import PluginProcess, UnfitPlugin
 from sde.plugins.version import Made, PluginVersion
 from synopses import (
     Arrays,
@@ -27,7 +28,9 @@ from synopses import (
     Estimate,
     Items,
     Layout,
+    MergeError,
     QueryError,
+    StateError,
     Streams,
     Synopsis,
 )
@@ -79,9 +82,16 @@ class Remote(Synopsis):
 
     def _merge(self, other: Self) -> None:
         merge = calls.Merge(to_raw(self.params))
-        _, states = self._call(merge, calls.Done, None, [self._payload(), other._payload()])
+        both = [self._payload(), other._payload()]
+        try:
+            _, states = self._call(merge, calls.Done, None, both)
+        except MergeError as error:
+            raise RefusedMerge(self.kind, f"merge failed: {error}") from None
         (state,) = self._checked_states(states, 1)
-        self._load(memoryview(state))
+        try:
+            self._load(memoryview(state))
+        except StateError as error:
+            self.process().nonsense(str(error))
 
     def estimate(self, query: Mapping[str, Any] | None = None, *others: Self) -> Estimate:
         question, _ = self.check_query(query or {}, len(others))
@@ -239,7 +249,11 @@ def _running(version: PluginVersion) -> PluginProcess:
     if process is None or process.ended or process.is_stale:
         stop_process(version)
         process = _processes[key] = PluginProcess(version.kind, version.seconds)
-        process.load(version.name, version.source, version.memory)
+        try:
+            process.load(version.name, version.source, version.memory)
+        except UnfitPlugin as error:  # it passed its examination once
+            process.stop()
+            raise PluginFailure(version.kind, f"load failed: {error}") from None
     return process
 
 
