@@ -129,11 +129,11 @@ class PluginProcess:
             wire.send(self._link, wire.frame(envelope, states), deadline, moved)
             reply, new_states = wire.receive(self._link, calls.REPLIES, deadline)
         except TimeoutError:
-            self._fail(f"{call.name} took more than {limit:g} s")
+            self.fail(f"{call.name} took more than {limit:g} s")
         except (EOFError, OSError):
-            self._fail(f"its process ended during {call.name}{self._how_it_ended()}")
+            self.fail(f"its process ended during {call.name}{self._how_it_ended()}")
         except wire.Garbled as error:
-            self._fail(f"{call.name} gave back nonsense: {error}")
+            self.fail(f"{call.name} gave back nonsense: {error}")
         self._known_forms.add(form)
         if isinstance(reply, expected):
             return reply, new_states
@@ -148,9 +148,14 @@ class PluginProcess:
         """The arrays of the last call as they are now, until the next."""
         return self._region.views(self._placed)
 
+    def fail(self, reason: str) -> NoReturn:
+        """End the process, for what the plug-in did."""
+        self.stop()
+        raise PluginFailure(self._kind, reason)
+
     def nonsense(self, what: str) -> NoReturn:
         """End the process: its reply has the right form, but cannot be true."""
-        self._fail(f"it gave back nonsense: {what}")
+        self.fail(f"it gave back nonsense: {what}")
 
     def stop(self) -> None:
         """Kill it; stopping twice is harmless."""
@@ -162,10 +167,6 @@ class PluginProcess:
         self._process.wait()
         self._link.close()
         self._region.close()
-
-    def _fail(self, reason: str) -> NoReturn:
-        self.stop()
-        raise PluginFailure(self._kind, reason)
 
     def _raise(self, call: Call, reply: Reply) -> NoReturn:
         """Raise what a reply that is not the expected result means."""
@@ -182,13 +183,13 @@ class PluginProcess:
             case calls.Unfit():
                 error = UnfitPlugin(reply.reason)
             case calls.Broken():
-                self._fail(f"{call.name} failed: {reply.reason}")
+                self.fail(f"{call.name} failed: {reply.reason}")
             case calls.Loaded() | calls.LawNames() | calls.Sizes() | calls.Answer() | calls.Done():
-                self._fail(f"{call.name} gave back nonsense: the result of another call")
+                self.fail(f"{call.name} gave back nonsense: the result of another call")
             case never:
                 assert_never(never)
         if _MAY_REFUSE.get(type(call)) is not type(reply):
-            self._fail(f"{call.name} failed: {type(error).__name__}: {error}")
+            self.fail(f"{call.name} failed: {type(error).__name__}: {error}")
         raise error
 
     def _value(self, raw: Raw) -> Any:
