@@ -183,14 +183,6 @@ class Bank(abc.ABC):
     def save(self) -> None:
         """Write what is held outside the store back to it."""
 
-    @property
-    def outgrown(self) -> int:
-        """The bytes of a synopsis that takes more than its kind declared, 0 if there is none.
-
-        Of those that changed since the bank was read last.
-        """
-        return 0
-
 
 class ArrayBank(Bank):
     """Kinds of fixed layout: one array of slots for each array of the kind."""
@@ -314,11 +306,6 @@ class RemoteBank(ObjectBank):
         assert isinstance(self.template, RemoteSynopsis)
         self.template.add_many(synopses, places, items)  # type: ignore[arg-type]
         self._changed.update(touched.tolist())
-
-    @property
-    def outgrown(self) -> int:
-        largest = max((len(self._objects[slot]._payload()) for slot in self._changed), default=0)
-        return largest if largest > self.template.memory else 0
 
 
 def open_bank(store: Store, name: str, template: Synopsis) -> Bank:

@@ -20,7 +20,7 @@ from msgspec import Raw
 from numpy.typing import NDArray
 
 from sde.plugins import calls, wire
-from sde.plugins.calls import Call, Reply, Result, from_raw
+from sde.plugins.calls import Call, Problem, Reply, Result, from_raw
 from sde.plugins.declaration import Declaration
 from sde.plugins.failure import PluginFailure
 from sde.plugins.region import Region
@@ -33,6 +33,17 @@ _COMPILING_SECONDS = 30.0  # that the first call of a form may take beside its l
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 _INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "NUMBA_CACHE_DIR")
 
+
+# What a plug-in may refuse: that which its user, or its author, may have got wrong.
+_MAY_REFUSE: dict[type[Call], type[Problem]] = {
+    calls.Load: calls.Unfit,
+    calls.CheckLaw: calls.Unfit,
+    calls.Make: calls.BadParameter,
+    calls.Ask: calls.BadQuery,
+    calls.AskAcross: calls.BadQuery,
+    calls.CheckState: calls.BadState,
+    calls.Merge: calls.BadMerge,
+}
 
 Form = tuple[str, ...]
 
@@ -101,8 +112,9 @@ class PluginProcess:
         """The result of a call and the states that came with it.
 
         `views` then has the arrays as the plug-in left them. ParameterError, QueryError,
-        StateError, MergeError and UnfitPlugin are the plug-in's own answer, PluginFailure is all
-        that a plug-in must not do; a result of another kind than `expected` is one.
+        StateError, MergeError and UnfitPlugin are the plug-in's own answer to calls that it
+        `_MAY_REFUSE` so. PluginFailure is all that a plug-in must not do: to raise these in other
+        calls, or to give a result of another kind than `expected`.
         """
         form = _form(call, arrays or {})
         first = 0.0 if form in self._known_forms else _COMPILING_SECONDS
@@ -117,11 +129,11 @@ class PluginProcess:
             wire.send(self._link, wire.frame(envelope, states), deadline, moved)
             reply, new_states = wire.receive(self._link, calls.REPLIES, deadline)
         except TimeoutError:
-            self._fail(f"{call.name} took more than {limit:g} s")
+            self.fail(f"{call.name} took more than {limit:g} s")
         except (EOFError, OSError):
-            self._fail(f"its process ended during {call.name}{self._how_it_ended()}")
+            self.fail(f"its process ended during {call.name}{self._how_it_ended()}")
         except wire.Garbled as error:
-            self._fail(f"{call.name} gave back nonsense: {error}")
+            self.fail(f"{call.name} gave back nonsense: {error}")
         self._known_forms.add(form)
         if isinstance(reply, expected):
             return reply, new_states
@@ -136,9 +148,14 @@ class PluginProcess:
         """The arrays of the last call as they are now, until the next."""
         return self._region.views(self._placed)
 
+    def fail(self, reason: str) -> NoReturn:
+        """End the process, for what the plug-in did."""
+        self.stop()
+        raise PluginFailure(self._kind, reason)
+
     def nonsense(self, what: str) -> NoReturn:
         """End the process: its reply has the right form, but cannot be true."""
-        self._fail(f"it gave back nonsense: {what}")
+        self.fail(f"it gave back nonsense: {what}")
 
     def stop(self) -> None:
         """Kill it; stopping twice is harmless."""
@@ -151,29 +168,29 @@ class PluginProcess:
         self._link.close()
         self._region.close()
 
-    def _fail(self, reason: str) -> NoReturn:
-        self.stop()
-        raise PluginFailure(self._kind, reason)
-
     def _raise(self, call: Call, reply: Reply) -> NoReturn:
         """Raise what a reply that is not the expected result means."""
+        error: Exception
         match reply:
             case calls.BadParameter():
-                raise ParameterError(reply.name, self._value(reply.value), reply.expected)
+                error = ParameterError(reply.name, self._value(reply.value), reply.expected)
             case calls.BadQuery():
-                raise QueryError(reply.name, self._value(reply.value), reply.expected)
+                error = QueryError(reply.name, self._value(reply.value), reply.expected)
             case calls.BadState():
-                raise StateError(reply.reason)
+                error = StateError(reply.reason)
             case calls.BadMerge():
-                raise MergeError(reply.reason)
+                error = MergeError(reply.reason)
             case calls.Unfit():
-                raise UnfitPlugin(reply.reason)
+                error = UnfitPlugin(reply.reason)
             case calls.Broken():
-                self._fail(f"{call.name} failed: {reply.reason}")
+                self.fail(f"{call.name} failed: {reply.reason}")
             case calls.Loaded() | calls.LawNames() | calls.Sizes() | calls.Answer() | calls.Done():
-                self._fail(f"{call.name} gave back nonsense: the result of another call")
+                self.fail(f"{call.name} gave back nonsense: the result of another call")
             case never:
                 assert_never(never)
+        if _MAY_REFUSE.get(type(call)) is not type(reply):
+            self.fail(f"{call.name} failed: {type(error).__name__}: {error}")
+        raise error
 
     def _value(self, raw: Raw) -> Any:
         try:

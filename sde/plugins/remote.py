@@ -19,7 +19,8 @@ from sde.plugins import calls
 from sde.plugins.calls import Call, Result, from_raw, to_raw
 from sde.plugins.columns import to_arrays
 from sde.plugins.declaration import Declaration
-from sde.plugins.process import PluginProcess
+from sde.plugins.failure import PluginFailure, RefusedMerge
+from sde.plugins.process import PluginProcess, UnfitPlugin
 from sde.plugins.version import Made, PluginVersion
 from synopses import (
     Arrays,
@@ -27,7 +28,9 @@ from synopses import (
     Estimate,
     Items,
     Layout,
+    MergeError,
     QueryError,
+    StateError,
     Streams,
     Synopsis,
 )
@@ -79,9 +82,16 @@ class Remote(Synopsis):
 
     def _merge(self, other: Self) -> None:
         merge = calls.Merge(to_raw(self.params))
-        _, states = self._call(merge, calls.Done, None, [self._payload(), other._payload()])
-        (state,) = self._checked_states(states, 1)
-        self._load(memoryview(state))
+        both = [self._payload(), other._payload()]
+        try:
+            _, states = self._call(merge, calls.Done, None, both)
+        except MergeError as error:
+            raise RefusedMerge(self.kind, f"merge failed: {error}") from None
+        (state,) = self._checked_states(states, 1, self.memory)
+        try:
+            self._load(memoryview(state))
+        except StateError as error:
+            self.process().nonsense(str(error))
 
     def estimate(self, query: Mapping[str, Any] | None = None, *others: Self) -> Estimate:
         question, _ = self.check_query(query or {}, len(others))
@@ -100,9 +110,13 @@ class Remote(Synopsis):
             cls.process().nonsense("no estimate")
 
     @classmethod
-    def _checked_states(cls, states: list[bytes], count: int) -> list[bytes]:
-        if len(states) != count or any(len(state) > LARGEST for state in states):
-            cls.process().nonsense(f"{len(states)} states for {count}, or too large ones")
+    def _checked_states(cls, states: list[bytes], count: int, memory: int) -> list[bytes]:
+        """States that a plug-in gave, before any is kept: one too large must never be loaded."""
+        if len(states) != count:
+            cls.process().nonsense(f"{len(states)} states for {count}")
+        largest = max(map(len, states), default=0)
+        if largest > memory:
+            cls.process().fail(f"a synopsis takes {largest} bytes, and declared {memory}")
         return states
 
     @classmethod
@@ -112,12 +126,16 @@ class Remote(Synopsis):
         """States with these parameters, made of those of an older version, some in each call."""
         layout = None if old.layout is None else stated_layout(old.layout)
         call = calls.Migrate(to_raw(params), to_raw(old.params), layout)
+        memory = cls.made[_key(params)].memory
         for some in _portions(states):
             _, made = cls._call(call, calls.Done, None, some)
-            yield from cls._checked_states(made, len(some))
+            yield from cls._checked_states(made, len(some), memory)
 
     def verify(self) -> None:
         """StateError if the plug-in says that these bytes are no state; for states of others."""
+        size = len(self._payload())
+        if size > self.memory:
+            raise StateError(f"{self.kind}: {size} bytes, expected at most {self.memory}")
         check = calls.CheckState(to_raw(self.params))
         self._call(check, calls.Done, None, [self._payload()])
 
@@ -136,7 +154,7 @@ class RemoteSynopsis(Remote):
         add = calls.Add(to_raw(synopses[0].params), len(items))
         before = [synopsis._bytes for synopsis in synopses]
         _, states = cls._call(add, calls.Done, arrays, before)
-        cls._checked_states(states, len(synopses))
+        cls._checked_states(states, len(synopses), synopses[0].memory)
         for synopsis, state in zip(synopses, states, strict=True):
             synopsis._bytes = state
 
@@ -239,7 +257,11 @@ def _running(version: PluginVersion) -> PluginProcess:
     if process is None or process.ended or process.is_stale:
         stop_process(version)
         process = _processes[key] = PluginProcess(version.kind, version.seconds)
-        process.load(version.name, version.source, version.memory)
+        try:
+            process.load(version.name, version.source, version.memory)
+        except UnfitPlugin as error:  # it passed its examination once
+            process.stop()
+            raise PluginFailure(version.kind, f"load failed: {error}") from None
     return process
 
 

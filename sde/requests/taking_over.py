@@ -17,7 +17,6 @@ import orjson
 from sde.limits import StateLimits
 from sde.plugins.declaration import Declaration
 from sde.plugins.failure import PluginFailure
-from sde.plugins.process import UnfitPlugin
 from sde.plugins.remote import Remote
 from sde.plugins.version import Made, PluginVersion, Predecessor, Succession
 from sde.records.asked import Asked
@@ -81,7 +80,7 @@ def _fill(shard: Shard, version: PluginVersion, old: Predecessor, twins: Twins) 
         if not has_room:
             raise PluginFailure(version.kind, "there is no room for its synopses beside the old")
         _migrate(shard, version, old, twins)
-    except (PluginFailure, SynopsisError, UnfitPlugin) as error:
+    except (PluginFailure, SynopsisError) as error:
         reason = error.reason if isinstance(error, PluginFailure) else str(error)
         shard.quarantine(PluginFailure(version.kind, reason))
         message = f"{version.kind} cannot take over {old.kind}: {reason}"

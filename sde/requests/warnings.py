@@ -9,13 +9,12 @@ from sde.wire import SynopsisInfo
 def nothing_fitted(tuples: int, left_out: LeftOut, time_known: bool) -> bool:
     """Whether nothing was counted because nothing that came could be: then no value is true.
 
-    `time_known`: tuples with a time have come, so that an empty window is empty, if none of its
-    tuples came late.
+    `time_known`: tuples with a time have come, so that an empty window is empty.
     """
     if tuples:
         return False
     untimed = left_out.untimed + left_out.future
-    never_added = left_out.skipped + left_out.shed + left_out.missed + left_out.late
+    never_added = left_out.skipped + left_out.shed + left_out.missed
     return bool(never_added or (untimed and not time_known))
 
 

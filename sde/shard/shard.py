@@ -334,14 +334,6 @@ class Shard:
             Code.QUARANTINED, f"{failure.kind} misbehaved: {shelf.reasons[failure.kind]}", "kind"
         )
 
-    def check_sizes(self) -> None:
-        """Quarantine the plug-ins whose synopses outgrew what they had declared."""
-        for bank in self._banks.values():
-            kind, outgrown = bank.template.kind, bank.outgrown
-            if outgrown and kind not in self.registry.shelf.reasons:
-                reason = f"a synopsis takes {outgrown} bytes, and declared {bank.template.memory}"
-                self.quarantine(PluginFailure(kind, reason))
-
     def states_of(self, kind: str) -> bytes:
         """All that is kept here of the synopses of a kind."""
         for bank in self._banks.values():

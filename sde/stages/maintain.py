@@ -371,7 +371,6 @@ class Maintain:
                 used = block.select(needs)
                 self._shard.add(used)
                 added.append(used.to_bytes(compress=True))
-        self._shard.check_sizes()
         # In front of the data: a replay does not try it again, and takes the states as they are.
         self._not_repeatable |= {failure.kind for failure in self._shard.failures}
         self._note_failures()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any
@@ -16,6 +17,7 @@ from synopses.questions import Estimate
 from synopses.streams import Streams
 
 N = 1_000  # example items, where a law needs no special number
+_ROUNDING = 1e-9
 
 
 class LawError(SynopsisError, AssertionError):
@@ -110,11 +112,29 @@ def answers(synopsis: Synopsis) -> Iterator[tuple[str, Estimate]]:
             yield name, synopsis.estimate(query, *others)
 
 
-def overlap(one: Estimate, two: Estimate) -> bool:
+def disagreement(one: Estimate, two: Estimate) -> str:
+    """Why two answers cannot be about the same items; "" if they can.
+
+    Intervals must overlap: both hold the truth, with the stated confidence. A number without
+    bounds states no error: there is none but that of rounding. Lists and texts are not compared.
+
+    >>> disagreement(Estimate(3, 1, 5), Estimate(6, 4, 8)), disagreement(Estimate(3), Estimate(3.0))
+    ('', '')
+    >>> disagreement(Estimate(3), Estimate(6))
+    '3 and 6 differ (an answer without lower and upper is held to be exact)'
+    """
     bounds = (one.lower, one.upper, two.lower, two.upper)
-    if not all(isinstance(bound, Real) for bound in bounds):
-        return True
-    return bool(one.lower <= two.upper and two.lower <= one.upper)
+    if all(isinstance(bound, Real) for bound in bounds):
+        apart = one.lower > two.upper or two.lower > one.upper
+        return f"{one} and {two} do not overlap" if apart else ""
+    if any(bound is not None for bound in bounds) or not isinstance(one.value, Real):
+        return ""
+    if isinstance(two.value, Real) and math.isclose(
+        one.value, two.value, rel_tol=_ROUNDING, abs_tol=_ROUNDING
+    ):
+        return ""
+    exact = "an answer without lower and upper is held to be exact"
+    return f"{one.value} and {two.value} differ ({exact})"
 
 
 def demand_same(one: Synopsis, two: Synopsis) -> None:

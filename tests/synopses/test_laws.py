@@ -5,7 +5,17 @@ import sys
 import numpy as np
 import pytest
 
-from synopses import KINDS, CountMin, Items, StateError, from_bytes, laws
+from synopses import (
+    KINDS,
+    BankedSynopsis,
+    CountMin,
+    Estimate,
+    Items,
+    StateError,
+    from_bytes,
+    laws,
+    question,
+)
 from synopses.laws import LawError, check, damaged_bytes_are_refused, forged_payloads_do_no_harm
 
 FINGERPRINTS = """
@@ -89,6 +99,67 @@ class Talkative(CountMin):
 def test_a_broken_law_is_named(cls, law):
     with pytest.raises(LawError, match=f"{cls.__name__} breaks {law}"):
         check(cls)
+
+
+class Counter(BankedSynopsis):
+    """Counts items, and states no bounds."""
+
+    kind = "counter"
+    guarantee = "exact"
+
+    def layout(self):
+        return {"count": (np.int64, ())}
+
+    def add_slots(self, arrays, slots, items):
+        np.add.at(arrays["count"], slots, 1)
+
+    @question
+    def count(self) -> Estimate:
+        """How many items came."""
+        return Estimate(int(self.arrays["count"][0]))
+
+
+class LargestCounter(Counter):
+    """Takes the larger part for the whole."""
+
+    def _merge(self, other):
+        for name, array in self.arrays.items():
+            np.maximum(array, other.arrays[name], out=array)
+
+
+class LinearCounter(Counter):
+    """Says what makes the default right."""
+
+    linear = True
+
+
+class AddingCounter(Counter):
+    """Is not linear, and merges by itself."""
+
+    def _merge(self, other):
+        self.arrays["count"] += other.arrays["count"]
+
+
+class UnsureCounter(LargestCounter):
+    """Says how far its answer may be off."""
+
+    @question
+    def count(self) -> Estimate:
+        """How many items came."""
+        count = int(self.arrays["count"][0])
+        return Estimate(count, count, 1_000)
+
+
+def test_an_answer_without_bounds_is_the_same_of_merged_parts():
+    with pytest.raises(LawError, match=r"count: of the parts .* and 1000 differ"):
+        laws.merging_parts_gives_the_whole(LargestCounter)
+    for cls in (LinearCounter, AddingCounter, UnsureCounter):
+        laws.merging_parts_gives_the_whole(cls)
+
+
+def test_a_class_that_is_not_linear_writes_how_it_merges():
+    with pytest.raises(LawError, match=r"it is not linear.* write _merge\(self, other\)"):
+        laws.merging_parts_gives_the_whole(Counter)
 
 
 def test_non_finite_values_do_not_touch_the_state():

@@ -1,5 +1,7 @@
 """A quarantine is lifted by request; what came meanwhile is missed, and said to be."""
 
+import base64
+
 import pytest
 from plugin_sources import plugin_request, touchy
 from wire_messages import create, tuples
@@ -9,6 +11,9 @@ from sde.records.loop import Failed
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
 from sde.testing import LocalEngine
+from synopses.state import pack
+
+pytestmark = pytest.mark.usefixtures("quick_examination")
 
 LIMITS = StateLimits(plugin_seconds=60, plugin_bytes=256 << 20)
 DATA = tuples("d", [(f"s{i % 7}", {"k": i % 10, "v": i % 50}) for i in range(1_000)])
@@ -107,3 +112,28 @@ def test_what_is_not_quarantined_cannot_be_released(engine):
     assert (refused["code"], refused["field"]) == ("bad_request", "name")
     assert "expected one that is quarantined" in refused["message"]
     assert engine.ask(op="release", id="x", name="other")["code"] == "unknown_plugin"
+
+
+def test_what_outgrew_its_memory_is_released_with_the_state_it_had_before():
+    engine = LocalEngine(limits=LIMITS)
+    engine.run([plugin_request("grows", touchy("grows"))])
+    assert engine.settle()[0]["status"] == "ok"
+    grows = {"kind": "grows", "key": None, "value": "v", "scope": {"stream": "s5"}}
+    engine.run([create("one", **grows), create("good")], DATA)
+    before = engine.ask(op="estimate", id="b", uid="one", query={})["value"]
+    engine.run([], POISON)
+    engine.settle()
+    assert "takes 70 bytes, and declared 8" in described(engine, "one")["reason"]
+    assert engine.ask(op="release", name="grows")["value"] == ["grows@1"]
+    assert engine.ask(op="estimate", id="e", uid="one", query={})["value"] == before
+    assert described(engine, "one")["missed"] == 1
+    engine.send("d", [("s5", {"k": 3, "v": 4})])
+    assert engine.ask(op="estimate", id="f", uid="one", query={})["value"] == before + 4
+
+
+def test_a_state_from_outside_that_is_larger_than_declared_is_refused(engine):
+    oversized = pack("raises@1", 1, {}, bytes(70))
+    state = base64.b64encode(oversized).decode()
+    refused = engine.ask(op="import", uid="one", state=state, tuples=1)
+    assert (refused["code"], refused["field"]) == ("bad_state", "state")
+    assert "70 bytes, expected at most 8" in refused["message"]

@@ -7,12 +7,13 @@ from plugin_sources import TOTAL, plugin_request, touchy
 from wire_messages import create, tuples
 
 from sde.limits import StateLimits
-from sde.plugins import calls, examination
 from sde.plugins.process import PluginProcess
 from sde.records.loop import Failed
 from sde.stages.maintain import open_shard, replay
 from sde.storage.store import MemoryStore
 from sde.testing import LocalEngine
+
+pytestmark = pytest.mark.usefixtures("quick_examination")
 
 T0 = 1_700_000_000_000
 DATA = tuples(
@@ -54,29 +55,6 @@ FREE_DOUBLED = (
         return struct.pack("<d", 2 * total)
 """
 )
-
-
-EXAMINED = {}
-
-
-@pytest.fixture(autouse=True)
-def quick_examination(monkeypatch):
-    """Laws have tests of their own, and take seconds; nothing is examined twice."""
-    real, examine = PluginProcess.call, examination.examine
-
-    def call(self, call, *rest, **options):
-        if isinstance(call, calls.ListLaws):
-            return calls.LawNames({}), []
-        return real(self, call, *rest, **options)
-
-    def once(name, source, memory, predecessor):
-        key = source, repr(predecessor)
-        if key not in EXAMINED:
-            EXAMINED[key] = examine(name, source, memory, predecessor)
-        return EXAMINED[key]
-
-    monkeypatch.setattr(PluginProcess, "call", call)
-    monkeypatch.setattr(examination, "examine", once)
 
 
 def engine_with(source, limits=LIMITS):
