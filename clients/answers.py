@@ -54,7 +54,14 @@ class Answer:
 
     @property
     def records(self) -> Records[Record]:
-        """The value as rows with names, their bounds beside them: `records[0].key`."""
+        """The value as rows with names, their bounds beside them: `records[0].key`.
+
+        Counts of buckets stand between their edges: `lower`, `upper`, `count`.
+        """
+        edges = self.details.get("edges")
+        if edges is not None and isinstance(self.value, list):
+            counted = zip(edges[:-1], edges[1:], self.value, strict=True)
+            return Records(Record(lower=a, upper=b, count=n) for a, b, n in counted)
         return records_of(self.value, self.lower, self.upper, self.columns)
 
     def to_pandas(self) -> Any:
