@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from clients import Answer, Client, Description, InMemoryTransport, Interval, PluginInfo, Records
-from clients.answers import SnapshotInfo
+from clients.descriptions import SnapshotInfo
 from sde.testing import LocalTransport
 
 START = 1_700_000_000_000
