@@ -1,14 +1,8 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
-from clients.answers import (
-    Answer,
-    Description,
-    SiteInfo,
-    SnapshotInfo,
-    StreamInfo,
-    WatchInfo,
-)
+from clients.answers import Answer
 from clients.client import Client
+from clients.descriptions import Description, SiteInfo, SnapshotInfo, StreamInfo, WatchInfo
 from clients.errors import (
     AnswerTimeout,
     BadInput,

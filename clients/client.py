@@ -16,9 +16,9 @@ from datetime import timedelta
 from typing import Any, Self, cast
 
 from clients.address import transport_to
-from clients.answers import Description, SiteInfo
 from clients.closed import ClosedTransport
 from clients.connection import Connection
+from clients.descriptions import Description, SiteInfo
 from clients.errors import BadInput
 from clients.fields import scope_of, site_names, text
 from clients.handle import Scope, Sites, SynopsisHandle, Uid

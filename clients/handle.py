@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clients.answers import Answer, Description, SnapshotInfo, StreamInfo, WatchInfo
+from clients.answers import Answer
+from clients.descriptions import Description, SnapshotInfo, StreamInfo, WatchInfo
 from clients.records import Records
 from clients.times import Duration, Moment, Seconds
 from clients.watch import Watch

@@ -33,6 +33,7 @@ class Kind(KindInfo, frozen=True, kw_only=True):
         """What a table of kinds shows."""
         return {
             "kind": self.kind,
+            "question": self.purpose,
             "what it answers": self.doc,
             "fields": fields_text(self),
             "questions": ", ".join(self.question_names),

@@ -48,7 +48,8 @@ class PluginRequests:
         """The kinds of the library and of the engine's plug-ins; `print` one to read of it."""
         told = [each.raw.get("declared") for each in self.plugins() if each.state == "active"]
         of_plugins = (plugin_kind(declared) for declared in told if declared)
-        return Records([*library_kinds().values(), *of_plugins])
+        found = [*library_kinds().values(), *of_plugins]
+        return Records(sorted(found, key=lambda kind: kind.kind))
 
     def remove_plugin(self, name: str, /, version: int | None = None) -> None:
         """Take out a version, or all; refused while synopses are made of it."""

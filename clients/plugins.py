@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import structs
 
-from clients.answers import known_fields
 from clients.errors import BadInput, ClientError
+from clients.records import known_fields
 from clients.times import datetime_of
 from clients.transport import Message
 from sde.wire import Plugin

@@ -6,8 +6,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clients.answers import Answer, StreamInfo, WatchInfo
+from clients.answers import Answer
 from clients.connection import Connection
+from clients.descriptions import StreamInfo, WatchInfo
 from clients.errors import BadInput
 from clients.fields import question_fields, text
 from clients.handle import Each, Occasion, Sites, Stream, Uid

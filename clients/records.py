@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 from clients.errors import MissingExtra
 from clients.times import datetime_of
+from clients.transport import Message
 from clients.wording import shown
 
 # Under these names the engine tells times, in milliseconds.
@@ -86,6 +87,12 @@ def row_of(record: Any) -> Record:
     else:
         named = dict(record)
     return Record({name: _told(name, value) for name, value in named.items()})
+
+
+def known_fields(cls: type[Any], reply: Message) -> Message:
+    """The fields of a reply that the class names; an engine of another version may have others."""
+    names = {each.name for each in fields(cls)} - {"raw"}
+    return {name: reply[name] for name in names & reply.keys()}
 
 
 def declared_columns(record: type[Any]) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 import base64
 
-from clients.answers import SnapshotInfo
 from clients.connection import Connection
+from clients.descriptions import SnapshotInfo
 from clients.errors import BadInput
 from clients.fields import optional_stream, text
 from clients.handle import ExportFormat, Stream, SynopsisHandle, Uid

@@ -17,6 +17,8 @@ _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool,
 
 _COUNTED: dict[type, str] = {str: "characters", list: "entries"}
 
+_MOST_WITH_DIGITS = 1e21  # larger limits are written as powers of ten
+
 
 def type_of(annotation: Any) -> type:
     """The type an annotation names; it is its text where annotations are not evaluated."""
@@ -122,10 +124,12 @@ class Parameter:
 def _written(limit: float) -> str:
     """A number as people write it.
 
-    >>> _written(2**32), _written(0.5), _written(1e-9), _written(86_400.0)
-    ('4,294,967,296', '0.5', '1e-09', '86,400')
+    >>> _written(2**32), _written(0.5), _written(1e-9), _written(86_400.0), _written(1e300)
+    ('4,294,967,296', '0.5', '1e-09', '86,400', '1e300')
     """
-    return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
+    if limit == int(limit) and abs(limit) < _MOST_WITH_DIGITS:
+        return f"{limit:,.0f}"
+    return f"{limit:g}".replace("e+", "e")
 
 
 def parameter(

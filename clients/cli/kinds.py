@@ -41,9 +41,9 @@ def kinds(session: Session, kind: str | None, plugins: bool, error: float | None
     elif session.as_json:
         print_json(msgspec.to_builtins(list(known.values()) if kind is None else known[kind]))
     elif kind is None:
-        columns = ["kind", "what it answers", "fields", "questions"]
+        columns = ["kind", "question", "what it answers", "fields", "questions"]
         rows = [[each.as_row()[column] for column in columns] for each in known.values()]
-        print_table(columns, rows, whole=["kind"])
+        print_table(columns, rows, whole=["kind"], spare=["what it answers"])
     else:
         click.echo(known[kind])
 

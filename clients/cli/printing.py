@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clients.answers import Answer, Description
+from clients.answers import Answer
+from clients.descriptions import Description
 from clients.records import MOMENTS, Record, Records
 from clients.transport import Message
 from clients.wording import scope_text, shown, size, time_text, window_text

@@ -10,13 +10,14 @@ from typing import get_args
 
 import click
 
-from clients.answers import Answer, WatchInfo
+from clients.answers import Answer
 from clients.cli.arguments import parse_value
 from clients.cli.hints import hints_for_estimate
 from clients.cli.live import shown_live
 from clients.cli.printing import print_json, print_table
 from clients.cli.question_options import Question, question_options
 from clients.cli.session import Session, connected
+from clients.descriptions import WatchInfo
 from clients.errors import Refused
 from clients.handle import Each, Occasion
 from clients.pending import Pending

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from docs.generate.kinds_table import purpose_of
 from docs.generate.sizes import declared_sizes
 from synopses import KINDS, Synopsis
 from synopses.declaration import declaration
@@ -28,7 +29,7 @@ def _with_examples(cls: type[Synopsis]) -> dict[str, Any]:
         del example["type"]
         if example:
             question["example"] = example
-    return declared | declared_sizes(cls.kind)
+    return declared | {"purpose": purpose_of(cls.kind)} | declared_sizes(cls.kind)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,11 @@ ROWS = (
 )
 
 
+def purpose_of(kind: str) -> str:
+    """The question of a user that the kind answers."""
+    return next(row.question for row in ROWS if kind in row.kinds)
+
+
 def table() -> str:
     """The table as Markdown."""
     rows = [

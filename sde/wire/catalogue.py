@@ -65,6 +65,7 @@ class KindInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: str
     doc: str
+    purpose: str = ""  # the question a user has, which other kinds may answer too
     guarantee: str
     mergeable: bool
     linear: bool
@@ -112,13 +113,14 @@ class KindInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @functools.cache
 def kinds() -> dict[str, KindInfo]:
-    """The kinds of the library by their names.
+    """The kinds of the library by their names, in the order of these.
 
     >>> kinds()["count_min"].parameter_names[:2]
     ['epsilon', 'delta']
     """
     text = resources.files("sde.wire").joinpath("kinds.json").read_bytes()
-    return {each.kind: each for each in msgspec.json.decode(text, type=list[KindInfo])}
+    declared = msgspec.json.decode(text, type=list[KindInfo])
+    return {each.kind: each for each in sorted(declared, key=lambda kind: kind.kind)}
 
 
 def columns_of(question: str | None) -> tuple[str, ...]:

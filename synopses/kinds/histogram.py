@@ -94,7 +94,7 @@ class Histogram(BankedSynopsis):
 
     @question
     def quantile(self, q: float) -> Estimate:
-        """The value that a share `q` of all values do not exceed, spread evenly in its bucket."""
+        """The value that a share `q` do not exceed (inverted_cdf), spread evenly in its bucket."""
         if are_too_many(self.arrays["counts"][0]):
             return TOO_MANY
         found = find_quantile(self.arrays["counts"][0], q)

@@ -123,7 +123,7 @@ class LogHistogram(BankedSynopsis):
 
     @question
     def quantile(self, q: float) -> Estimate:
-        """The value that a share `q` of all values do not exceed."""
+        """The smallest value that a share `q` of all values do not exceed (inverted_cdf)."""
         if are_too_many(self.arrays["counts"][0]):
             return TOO_MANY
         found = find_quantile(self.arrays["counts"][0], q)

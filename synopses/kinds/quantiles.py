@@ -184,7 +184,7 @@ class Quantiles(BankedSynopsis):
 
     @question
     def quantile(self, q: float) -> Estimate:
-        """The smallest value with at least the share q of all values up to it."""
+        """The smallest value with at least the share q of all values up to it (inverted_cdf)."""
         if not 0 <= q <= 1:
             raise QueryError("query.q", q, "a number at least 0 and at most 1")
         items, shares = self._sorted()

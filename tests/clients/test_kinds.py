@@ -105,7 +105,7 @@ def test_the_client_lists_the_kinds_with_those_of_plugins(tmp_path) -> None:
     sde = Client(transport, timeout=60.0)
     sde.add_plugin(file)
     kinds = {each.kind: each for each in sde.kinds()}
-    assert list(kinds) == [*KINDS, "total@1"]
+    assert list(kinds) == sorted([*KINDS, "total@1"])
     assert kinds["count_min"] == KINDS["count_min"]
     total = kinds["total@1"]
     assert (total.parameter_names, total.question_names) == (["factor"], ["total"])
@@ -151,3 +151,15 @@ def test_a_suggested_parameter_is_one_that_the_engine_takes() -> None:
             key, values = example_fields(kind)
             chosen = {kind.sizes.parameter: kind.sizes.choices[0].value}
             sde.create(kind.kind, dataset="d", key=key or None, value=values, **chosen)
+
+
+def test_kinds_come_by_name_with_the_question_that_each_answers() -> None:
+    kinds = Client(LocalTransport(), timeout=0.0).kinds()
+    assert [each.kind for each in kinds] == sorted(each.kind for each in kinds)
+    frame = kinds.to_pandas().set_index("kind")
+    assert frame["question"]["hyperloglog"] == "How many distinct keys?"
+    assert "question" in run("sde kinds", LocalTransport())
+
+
+def test_a_large_limit_is_told_as_a_power_of_ten() -> None:
+    assert "at most 1e300" in " ".join(str(KINDS["log_histogram"]).split())

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from clients import Answer, Client, Description, InMemoryTransport, Interval, PluginInfo, Records
-from clients.answers import SnapshotInfo
+from clients.descriptions import SnapshotInfo
 from sde.testing import LocalTransport
 
 START = 1_700_000_000_000
@@ -238,3 +238,13 @@ def test_a_description_has_the_figures_of_what_was_left_out(sde) -> None:
     assert described.to_pandas()["since"].tolist() == [pd.Timestamp(described.since_time)]
     assert "<td>late_dropped</td>" in described._repr_html_()
     assert Description.of({"watermark": START}).to_pandas()["watermark"][0] == START_TIME
+
+
+def test_counts_of_buckets_stand_between_their_edges(sde) -> None:
+    ages = sde.create("histogram", dataset="d", value="v", low=0, high=10, buckets=2)
+    sde.send_many("d", [("s", {"v": value}) for value in (1.0, 2.0, 7.0)])
+    frame = ages.estimate("counts").to_pandas()
+    assert frame.to_dict("records") == [
+        {"lower": 0.0, "upper": 5.0, "count": 2},
+        {"lower": 5.0, "upper": 10.0, "count": 1},
+    ]
