@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from synopses.errors import MergeError, ParameterError, QueryError, StateError
 from synopses.items import Items
-from synopses.parameters import REQUIRED, Parameter, type_of
+from synopses.parameters import REQUIRED, Parameter, declared_type
 from synopses.questions import Estimate, Question, questions_of
 from synopses.state import pack, unpack
 
@@ -62,8 +62,11 @@ class Synopsis(abc.ABC):
         own = {n: p for n, p in vars(cls).items() if isinstance(p, Parameter)}
         for name in own:
             delattr(cls, name)
+        annotated = vars(cls).get("__annotations__", {})
         declared = {
-            name: replace(p, name=name, type=type_of(cls.__annotations__[name]))
+            name: replace(
+                p, name=name, type=declared_type(f"parameter {name}", annotated.get(name))
+            )
             for name, p in own.items()
         }
         cls.parameters = {**cls.parameters, **declared}

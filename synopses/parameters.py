@@ -25,6 +25,19 @@ def type_of(annotation: Any) -> type:
     return _TYPES[getattr(annotation, "__name__", annotation).partition("[")[0]]
 
 
+def declared_type(whose: str, annotation: Any) -> type:
+    """`type_of` what a class declares; TypeError that says whose type is missing or none of these.
+
+    >>> declared_type("question above: argument limit", None)
+    Traceback (most recent call last):
+    TypeError: question above: argument limit: expected a type of int, float, str, bool, list
+    """
+    try:
+        return type_of(annotation)
+    except (KeyError, AttributeError):
+        raise TypeError(f"{whose}: expected a type of {', '.join(_TYPES)}") from None
+
+
 class _Required:
     def __repr__(self) -> str:
         return "required"

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from synopses.errors import ParameterError, QueryError
-from synopses.parameters import REQUIRED, Parameter, type_of
+from synopses.parameters import REQUIRED, Parameter, declared_type
 
 MOST_ENTRIES = 10_000  # of a list, characters of a text, where a question states no other limit
 
@@ -114,7 +114,8 @@ def _describe(
             others = "many" if formal.kind is formal.VAR_POSITIONAL else "one"
             continue
         default = REQUIRED if formal.default is formal.empty else formal.default
-        kind = type_of(formal.annotation)
+        whose = f"question {method.__name__}: argument {name}"
+        kind = declared_type(whose, formal.annotation)
         limit = most.get(name, MOST_ENTRIES if kind in (list, str) and name != "key" else None)
         arguments.append(Parameter(name, kind, default, "", most=limit))
     doc = (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " ")

@@ -31,6 +31,7 @@ def kinds(session: Session, kind: str | None, plugins: bool, error: float | None
     if plugins:
         with session.client() as client:
             known = {each.kind: each for each in client.kinds()}
+        kind = kind and _newest(kind, list(known))
     if kind is not None and kind not in known:
         more = "" if plugins else ", 'sde kinds --plugins' those of plug-ins, too"
         raise click.UsageError(
@@ -46,6 +47,16 @@ def kinds(session: Session, kind: str | None, plugins: bool, error: float | None
         print_table(columns, rows, whole=["kind"], spare=["what it answers"])
     else:
         click.echo(known[kind])
+
+
+def _newest(name: str, kinds: list[str]) -> str:
+    """The newest version of the plug-in of this name; the name as it is, if there is none.
+
+    >>> _newest("fence", ["bloom", "fence@9", "fence@10"]), _newest("bloom", ["bloom"])
+    ('fence@10', 'bloom')
+    """
+    versions = [each for each in kinds if each.startswith(f"{name}@")]
+    return max(versions, key=lambda each: int(each.partition("@")[2]), default=name)
 
 
 def _suggest(kind: Kind, error: float, as_json: bool) -> None:

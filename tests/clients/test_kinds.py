@@ -111,6 +111,7 @@ def test_the_client_lists_the_kinds_with_those_of_plugins(tmp_path) -> None:
     assert (total.parameter_names, total.question_names) == (["factor"], ["total"])
     assert (total.guarantee, fields_text(total)) == ("exact", "value")
     shown = run("sde kinds total@1 --plugins", transport)
+    assert run("sde kinds total --plugins", transport) == shown
     assert "factor=1.0: what the sum is multiplied with; a number above 0" in shown
     assert "total@1" in run("sde kinds --plugins", transport)
 

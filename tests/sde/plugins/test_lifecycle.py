@@ -162,6 +162,11 @@ def test_a_class_that_breaks_a_law_is_refused_with_the_law_and_the_reason():
         ("def", "SyntaxError"),
         ("while True: pass", "took more than"),
         (TOTAL.replace('kind = "total"', 'kind = "sum"'), "expected 'total'"),
+        (
+            TOTAL.replace("def total(self)", "def total(self, least=0)"),
+            "question total: argument least: expected a type of int, float",
+        ),
+        (TOTAL.replace("factor: float = ", "factor = "), "parameter factor: expected a type"),
         ("from synopses import QueryError\nraise QueryError('q', 1, 'two')", "expected two"),
     ],
 )
