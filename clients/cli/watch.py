@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import get_args
 
@@ -56,7 +57,7 @@ def watch(
     drift: float | None,
     count: int | None,
 ) -> None:
-    """Ask again and again, until Ctrl-C. Of several synopses each is watched by itself.
+    """Ask again and again, until Ctrl-C or SIGTERM. Of several synopses each is watched by itself.
 
     \b
     sde watch trades key=ann --every 1s
@@ -68,7 +69,12 @@ def watch(
     """
     if every is None and on is None and when is None:
         raise click.UsageError("expected --every DURATION, --on change, --on close or --when ...")
-    with session.client() as client, hints_for_estimate(), ExitStack() as running:
+    with (
+        _sigterm_as_ctrl_c(),
+        session.client() as client,
+        hints_for_estimate(),
+        ExitStack() as running,
+    ):
         pending = {
             uid: client.submit_watch(
                 uid,
@@ -89,6 +95,16 @@ def watch(
         for uid, one in watches.items():
             if one.ended:
                 click.echo(f"{uid}: the watch ended: {one.ended}", err=True)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """A watch runs on in the engine if its command does not end it, whatever ends the command."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _begun(pending: dict[str, Pending[Watch]], running: ExitStack) -> dict[str, Watch]:
