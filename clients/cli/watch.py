@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from types import FrameType
 from typing import get_args
 
 import click
@@ -100,7 +101,12 @@ def watch(
 @contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
     """A watch runs on in the engine if its command does not end it, whatever ends the command."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # timeout(1) sends it twice
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:

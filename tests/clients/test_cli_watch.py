@@ -88,6 +88,21 @@ def test_ctrl_c_and_sigterm_end_it_in_the_engine_and_are_no_error(monkeypatch, n
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+def test_a_second_sigterm_does_not_keep_it_from_ending_the_watch(monkeypatch) -> None:
+    """timeout(1) sends two."""
+    begin = answers(1, ended="")
+
+    def handler(request):
+        if request["op"] == "unwatch":
+            os.kill(os.getpid(), signal.SIGTERM)
+        return begin(request)
+
+    monkeypatch.setattr(watch.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    result, transport = run("u", "--every", "1s", handler=handler)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [each["op"] for each in transport.requests] == ["watch", "unwatch"]
+
+
 def test_several_synopses_have_a_watch_each() -> None:
     result, transport = run("a", "b", "a", "--every", "1s", handler=answers(1))
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["a", "b"]
