@@ -33,7 +33,12 @@ def main() -> int:
         with Engine(settings, report) as engine:
             stop_signal = _StopSignal()
             while not stop_signal.received:
-                all_is_well = engine.supervise()
+                try:
+                    all_is_well = engine.supervise()
+                except Exception:
+                    if not stop_signal.received:
+                        raise
+                    break  # Spark's JVM got the signal, too, and ended first
                 time.sleep(0.2 if all_is_well else 0.05)
             report("finishing the running batch")
         report("stopped")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from types import FrameType
 from typing import get_args
 
 import click
@@ -57,7 +59,7 @@ def watch(
     drift: float | None,
     count: int | None,
 ) -> None:
-    """Ask again and again, until Ctrl-C. Of several synopses each is watched by itself.
+    """Ask again and again, until Ctrl-C or SIGTERM. Of several synopses each is watched by itself.
 
     \b
     sde watch trades key=ann --every 1s
@@ -69,7 +71,12 @@ def watch(
     """
     if every is None and on is None and when is None:
         raise click.UsageError("expected --every DURATION, --on change, --on close or --when ...")
-    with session.client() as client, hints_for_estimate(), ExitStack() as running:
+    with (
+        _sigterm_as_ctrl_c(),
+        session.client() as client,
+        hints_for_estimate(),
+        ExitStack() as running,
+    ):
         pending = {
             uid: client.submit_watch(
                 uid,
@@ -90,6 +97,21 @@ def watch(
         for uid, one in watches.items():
             if one.ended:
                 click.echo(f"{uid}: the watch ended: {one.ended}", err=True)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """A watch runs on in the engine if its command does not end it, whatever ends the command."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # timeout(1) sends it twice
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _begun(pending: dict[str, Pending[Watch]], running: ExitStack) -> dict[str, Watch]:

@@ -42,7 +42,7 @@ from service.java import find_java
 from service.kafka.errors import KafkaFailure
 from service.kafka.logs import waiting_helps
 from service.settings import Settings
-from service.spark.session import start_spark, start_workers
+from service.spark.session import JVM_GONE, start_spark, start_workers, stop_spark
 from service.startup_errors import StartupError
 
 _WARM_UP_SECONDS = 180.0
@@ -95,7 +95,7 @@ class Engine:
         with ThreadPoolExecutor(2, "start") as beside:  # processes that come up at the same time
             broker = beside.submit(self._start_broker) if embedded else None
             self._spark = start_spark(self.settings)
-            self._parts.callback(self._spark.stop)
+            self._parts.callback(stop_spark, self._spark)
             workers = beside.submit(start_workers, self._spark)
             if broker is not None:
                 broker.result()
@@ -201,7 +201,10 @@ class Engine:
         The arena is removed: it is a cache of the checkpoint.
         """
         self._write_status("stopping")
-        self._keeper.end()
+        try:
+            self._keeper.end()
+        except JVM_GONE:
+            self._report("Spark ended first; the next start does the running batch again")
         self._stop_parts()
         shutil.rmtree(self.settings.arena_folder, ignore_errors=True)
         self._locks.close()

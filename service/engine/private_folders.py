@@ -14,19 +14,24 @@ from pathlib import Path
 from service.settings import Settings
 
 _OWNER_ONLY = 0o700
-_INSIDE = ("logs", "checkpoint", "broker", "snapshots")  # of data_dir
 
 
 def make_private(settings: Settings) -> Iterator[str]:
-    """Make the folders that are missing and close those of ours; lines about what was found."""
+    """Make the folders that are missing and close those of ours; lines about what was found.
+
+    Those that Kafka and the snapshots' file system would make come from here, too: they would be
+    open to others.
+    """
     data = settings.data_dir
     is_ours = not data.exists() or not any(data.iterdir()) or settings.checkpoint.exists()
     yield from _make(data, is_ours)
-    for folder in (settings.checkpoint, settings.arena_folder, data / "logs"):
-        yield from _make(folder)
-    for folder in (data / name for name in _INSIDE):
-        if folder.exists():
-            yield from _make(folder)
+    yield from _make(settings.checkpoint)
+    yield from _make(settings.arena_folder)
+    yield from _make(data / "logs")
+    is_used = {"broker": not settings.bootstrap_servers, "snapshots": not settings.snapshots}
+    for name, used in is_used.items():
+        if used or (data / name).exists():  # or left by an earlier run with other settings
+            yield from _make(data / name)
 
 
 def _make(folder: Path, is_ours: bool = True) -> Iterator[str]:

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from service.settings import Settings
@@ -21,6 +22,7 @@ _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStore
 _CHECKPOINT_FILES = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
+JVM_GONE = (Py4JError, OSError)  # what a call of Spark raises when its JVM has ended
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
@@ -76,6 +78,12 @@ def start_spark(settings: Settings) -> SparkSession:
         builder = builder.config(name, value)
     with _children_write_to(logs / "spark.out"):
         return builder.appName(f"sde {settings.site}").getOrCreate()
+
+
+def stop_spark(spark: SparkSession) -> None:
+    """Also if its JVM has ended already, as it does when it gets the same signal as the engine."""
+    with suppress(*JVM_GONE):
+        spark.stop()
 
 
 def start_workers(spark: SparkSession) -> None:

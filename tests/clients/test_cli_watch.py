@@ -1,6 +1,8 @@
 """`sde watch` and `sde unwatch` over the in-memory transport."""
 
 import json
+import os
+import signal
 
 import pytest
 from click.testing import CliRunner
@@ -72,14 +74,32 @@ def test_count_ends_it_here_and_in_the_engine() -> None:
     assert (ended["op"], ended["watch"]) == ("unwatch", begun["id"])
 
 
-def test_ctrl_c_ends_it_in_the_engine_and_is_no_error(monkeypatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_it_in_the_engine_and_are_no_error(monkeypatch, number) -> None:
     def interrupted(seconds):
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), number)
 
     monkeypatch.setattr(watch.time, "sleep", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
     result, transport = run("u", "--every", "1s", handler=answers(1, ended=""))
     assert result.exit_code == 0
     assert len(result.stdout.splitlines()) == 1
+    assert [each["op"] for each in transport.requests] == ["watch", "unwatch"]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_second_sigterm_does_not_keep_it_from_ending_the_watch(monkeypatch) -> None:
+    """timeout(1) sends two."""
+    begin = answers(1, ended="")
+
+    def handler(request):
+        if request["op"] == "unwatch":
+            os.kill(os.getpid(), signal.SIGTERM)
+        return begin(request)
+
+    monkeypatch.setattr(watch.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    result, transport = run("u", "--every", "1s", handler=handler)
+    assert (result.exit_code, result.stderr) == (0, "")
     assert [each["op"] for each in transport.requests] == ["watch", "unwatch"]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from dataclasses import replace
 
 import pytest
 
@@ -27,21 +28,29 @@ def settings(tmp_path):
 
 def folders(settings):
     data = settings.data_dir
-    return [data, settings.checkpoint, settings.arena_folder, data / "logs"]
+    inside = [data / name for name in ("logs", "broker", "snapshots")]
+    return [data, settings.checkpoint, settings.arena_folder, *inside]
 
 
 def test_new_folders_are_for_their_owner_only(settings):
     assert list(make_private(settings)) == []
-    assert [mode(folder) for folder in folders(settings)] == [0o700] * 4
+    assert [mode(folder) for folder in folders(settings)] == [0o700] * 6
 
 
 def test_folders_of_an_earlier_version_are_closed(settings):
-    inside = [settings.data_dir / name for name in ("broker", "snapshots")]
-    for folder in [*folders(settings), *inside]:
+    for folder in folders(settings):
         folder.mkdir(parents=True, exist_ok=True, mode=0o755)
-    assert all("not any more" in line for line in make_private(settings))
-    assert {mode(folder) for folder in [*folders(settings), *inside]} == {0o700}
+    elsewhere = replace(settings, bootstrap_servers="there:1", snapshots="s3://bucket/x")
+    assert ["not any more" in line for line in make_private(elsewhere)] == [True] * 6
+    assert {mode(folder) for folder in folders(settings)} == {0o700}
     assert list(make_private(settings)) == []
+
+
+def test_folders_that_the_settings_have_elsewhere_are_not_made(settings):
+    elsewhere = replace(settings, bootstrap_servers="there:1", snapshots="s3://bucket/x")
+    assert list(make_private(elsewhere)) == []
+    made = {folder.name for folder in settings.data_dir.iterdir()}
+    assert made == {"checkpoint", "logs"}
 
 
 def test_a_folder_with_other_things_and_no_engine_in_it_is_left_alone_with_a_warning(settings):
