@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from sde.federation.frames import Content
 from sde.records.partial import Reply, SiteWatchStates
 from sde.records.result import Done, PackedPlugin, Part, Result, States
@@ -46,38 +48,22 @@ def _states(key: str, request: Ask, states: list[States]) -> Content:
     about, plugin = first.about, first.plugin
     sha256 = plugin.version.sha256 if plugin else ""  # not the plug-in: each site runs its own
     gathered = Gathered(states, request.span)
+    known = Contribution(key=key, about=about, sha256=sha256, left_out=gathered.left_out)
     if first.cells is not None:  # where a session ends is known when those of all sites met
         cells = [cell for s in states for cell in s.cells or ()]
         counts = [count for s in states for count in s.tuples]
-        head = Contribution(
-            key=key,
-            about=about,
-            sha256=sha256,
-            tuples=counts,
-            left_out=gathered.left_out,
-            cells=cells,
-        )
-        return Content(head, [part.data for s in states for part in s.parts])
+        parts = [part.data for s in states for part in s.parts]
+        return Content(replace(known, tuples=counts, cells=cells), parts)
     asked, _ = gathered.kind.check_query(request.query, len(about) - 1)
     if asked.across:
         streams = join_streams([unpack_streams(s.parts[0].data) for s in states])
-        tuples: list[int | None] = [sum(s.tuples[0] or 0 for s in states)]
-        head = Contribution(
-            key=key, about=about, sha256=sha256, tuples=tuples, left_out=gathered.left_out
-        )
-        return Content(head, [pack_streams(streams)])
+        total = sum(s.tuples[0] or 0 for s in states)
+        return Content(replace(known, tuples=[total]), [pack_streams(streams)])
     tuples = [_sum(s.tuples[i] for s in states) for i in range(len(about))]
     windowed = [s for s in states if s.windows] if gathered.interval is not None else []
     latest = max((s.latest for s in windowed if s.latest is not None), default=None)
-    head = Contribution(
-        key=key,
-        about=about,
-        sha256=sha256,
-        tuples=tuples,
-        left_out=gathered.left_out,
-        windows=windowed[0].windows if windowed else [],
-        latest=latest,
-    )
+    windows = windowed[0].windows if windowed else []
+    head = replace(known, tuples=tuples, windows=windows, latest=latest)
     found = zip(gathered.merged, tuples, strict=True)
     return Content(head, [b"" if count is None else one.to_bytes() for one, count in found])
 
