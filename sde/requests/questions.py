@@ -99,9 +99,7 @@ def _ask(shard: Shard, request: Ask, at: int | None, for_sites: bool, repeatable
         # Asked again, streams have moved on meanwhile: only whole states are sure to be enough.
         if isinstance(template, CommonWindow) and repeatable and not for_sites and at is None:
             streams = Streams(streams.names, template.cut_here(streams.arrays))
-        layer = shard.layer(instances[0])
-        skipped = int(layer.bank.skipped[layer.slots(None)].sum())
-        head = replace(head, left_out=_told([layer.left_out(skipped)]))
+        head = replace(head, left_out=_left_out_of_all(shard.layer(instances[0])))
         return replace(head, tuples=[tuples], parts=[Part(pack_streams(streams))])
     if _is_spread_session(instances[0].definition):
         return _cells(shard, instances, head)
@@ -174,6 +172,11 @@ def _told(left_out: list[LeftOut]) -> list[LeftOut]:
     return left_out if any(one != _NOTHING for one in left_out) else []
 
 
+def _left_out_of_all(layer: Layer) -> list[LeftOut]:
+    """Of a question that is about all streams, or all sessions, of one synopsis."""
+    return _told([layer.left_out(int(layer.bank.skipped[layer.slots(None)].sum()))])
+
+
 def _states(found: list[_Found]) -> list[Part]:
     return [Part(f.synopsis.to_bytes() if f.synopsis else b"") for f in found]
 
@@ -222,7 +225,7 @@ def _cells(shard: Shard, instances: list[Instance], head: States) -> States:
         head,
         cells=[(c.number, c.first, c.last) for c in cells],
         tuples=[int(layer.bank.tuples[c.holds]) for c in cells],
-        left_out=_told([layer.left_out(int(layer.bank.skipped[layer.slots(None)].sum()))]),
+        left_out=_left_out_of_all(layer),
         parts=[Part(layer.bank.at(c.holds).to_bytes()) for c in cells],
     )
 
