@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from clients.records import Record, Records, html_table, known_fields, records_of
-from clients.times import Interval
+from clients.times import CountInterval, Interval
 from clients.transport import Message
-from clients.wording import shown, time_text
+from clients.wording import edges, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -64,7 +64,7 @@ class Answer:
         """
         frame = self.records.to_pandas()
         if self.window is not None:
-            frame.attrs["window"] = [time_text(moment) for moment in self.window]
+            frame.attrs["window"] = edges(self.window)
         if self.warnings:
             frame.attrs["warnings"] = [*self.warnings]
         return frame
@@ -79,8 +79,8 @@ class Answer:
             "confidence": self.confidence,
             "tuples": self.tuples,
             "batch": self.batch,
-            "start": self.window and self.window.start_time,
-            "end": self.window and self.window.end_time,
+            "start": self.window and (self.window.start_time or self.window.start),
+            "end": self.window and (self.window.end_time or self.window.end),
             "holds": self.holds,
             "missing": self.missing,
             "digest": self.digest,
@@ -99,7 +99,7 @@ class Answer:
         about = {"confidence": self.confidence, "tuples": self.tuples, "stream": self.stream}
         notes = [f"{name} {shown(value)}" for name, value in _filled(about | self.details).items()]
         if self.window is not None:
-            notes.append(f"{shown(self.window.start_time)} to {shown(self.window.end_time)}")
+            notes.append(" to ".join(edges(self.window)))
         notes += [f"warning: {text}" for text in self.warnings]
         return html_table(records.columns, records.cells, ", ".join(notes))
 
@@ -111,4 +111,7 @@ def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _interval(window: Any) -> Interval | None:
     is_complete = isinstance(window, dict) and {"start", "end"} <= window.keys()
-    return Interval(window["start"], window["end"]) if is_complete else None
+    if not is_complete:
+        return None
+    kind = CountInterval if window.get("unit") == "tuples" else Interval
+    return kind(window["start"], window["end"])

@@ -120,11 +120,18 @@ def records_of(value: Any, lower: Any, upper: Any, columns: Sequence[str]) -> Re
 
 def _named(item: Any, columns: Sequence[str]) -> dict[str, Any]:
     if isinstance(item, Mapping):
-        return dict(item)
+        several = item.get("values")
+        return {**item} if not isinstance(several, Mapping) else _beside(item, several)
     if isinstance(item, list):
         names = columns if len(columns) == len(item) else [str(at) for at in range(len(item))]
         return dict(zip(names, item, strict=True))
     return {"value": item}
+
+
+def _beside(item: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose values have names: each has a column, like the key and the time."""
+    taken = {name: found for name, found in item.items() if name != "values"}
+    return taken | {f"values.{n}" if n in taken else n: found for n, found in values.items()}
 
 
 def html_table(columns: Iterable[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:

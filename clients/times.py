@@ -50,6 +50,20 @@ class Interval(NamedTuple):
         return datetime_of(self.end)
 
 
+class CountInterval(Interval):
+    """Of a window by count: the numbers of tuples it is from and to, which are no times."""
+
+    __slots__ = ()
+
+    @property
+    def start_time(self) -> None:
+        return None
+
+    @property
+    def end_time(self) -> None:
+        return None
+
+
 class SpanFields(NamedTuple):
     """The fields of a request that say which part of a windowed synopsis is meant."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from clients.times import datetime_of
+from clients.times import CountInterval, Interval, datetime_of
 
 
 def shown(value: Any) -> str:
@@ -37,6 +37,17 @@ def time_text(ms: Any) -> str | None:
     """
     moment = datetime_of(ms)
     return _iso(moment) if moment is not None else None if ms is None else str(ms)
+
+
+def edges(window: Interval) -> list[str]:
+    """Where a window begins and ends, as people read it.
+
+    >>> edges(Interval(0, 60_000)), edges(CountInterval(0, 1_000))
+    (['1970-01-01T00:00:00Z', '1970-01-01T00:01:00Z'], ['tuple 0', 'tuple 1,000'])
+    """
+    if isinstance(window, CountInterval):
+        return [f"tuple {number:,}" for number in window]
+    return [str(time_text(moment)) for moment in window]
 
 
 def _iso(moment: datetime) -> str:

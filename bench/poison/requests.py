@@ -133,7 +133,8 @@ class Requests:
 def definition(kind: str, rng: Random) -> dict[str, Any]:
     """The fields of a create of this kind."""
     cls = KINDS[kind]
-    several = cls.value_fields if isinstance(cls.value_fields, int) else 2
+    told = cls.value_fields
+    several = told if isinstance(told, int) else cls.example().params[told]
     names = ["price", "volume", "v", "x"][:several]
     return {
         "dataset": rng.choice(DATASETS),

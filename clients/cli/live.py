@@ -14,7 +14,7 @@ from rich.text import Text
 
 from clients.answers import Answer
 from clients.cli.printing import NUMBERS
-from clients.wording import shown, time_text
+from clients.wording import edges, shown, time_text
 
 _LATEST = 20  # rows
 _WIDEST = 40  # characters of a cell; --json shows all of a long list
@@ -94,9 +94,9 @@ def line(uid: str, answer: Answer) -> str:
 
 def _row(uid: str, answer: Answer) -> Row:
     if answer.window:
-        when = {"from": time_text(answer.window.start), "to": time_text(answer.window.end)}
+        when = dict(zip(("from", "to"), edges(answer.window), strict=True))
     else:
-        when = {"time": time_text(int(time.time()) * 1000)}
+        when = {"time": str(time_text(int(time.time()) * 1000))}
     cells = {
         "uid": uid,
         "number": answer.number,

@@ -16,7 +16,7 @@ from clients.answers import Answer
 from clients.descriptions import Description
 from clients.records import MOMENTS, Record, Records
 from clients.transport import Message
-from clients.wording import scope_text, shown, size, time_text, window_text
+from clients.wording import edges, scope_text, shown, size, time_text, window_text
 
 NUMBERS = ("number", "value", "lower", "upper", "tuples", "streams", "memory", "size")
 _LEAST_WIDTH = 12  # to which texts other than names are folded before a column is left out
@@ -91,8 +91,7 @@ def _fitting(
 
 def print_answer(answer: Answer) -> None:
     known = {
-        "from": time_text(answer.window.start) if answer.window else None,
-        "to": time_text(answer.window.end) if answer.window else None,
+        **dict(zip(("from", "to"), edges(answer.window) if answer.window else (), strict=False)),
         "value": answer.value,
         "lower": answer.lower,
         "upper": answer.upper,

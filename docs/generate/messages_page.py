@@ -102,7 +102,7 @@ the uid.
 | `status` | `ok` or `error` |
 | `value`, `lower`, `upper`, `confidence` | of an answer: see [bounds](../concepts/bounds.md) |
 | `uid`, `dataset`, `kind`, `stream`, `tuples`, `since` | what it is about |
-| `window` | of a windowed synopsis: `start` and `end`, in ms |
+| `window` | `start` and `end` of a windowed one, in ms (`"unit": "tuples"`: in tuples) |
 | `warnings` | which tuples [are not in it](../concepts/bounds.md#what-is-not-in-an-answer) |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
 | `next` | of a list or table: the `after` of the next page, if there is one |

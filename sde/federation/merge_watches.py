@@ -28,6 +28,7 @@ from sde.requests.drift import (
 )
 from sde.requests.gathered import Gathered
 from sde.wire import Ask, Code, Fault, ReplyFields, Unwatch, message_of, watch_answer
+from sde.wire.windows import interval_fields
 from synopses import KINDS, StateError
 
 _LAST = 2**60  # the number of the last word on a watch
@@ -214,6 +215,6 @@ def _changes(due: _Due, sent: list[bytes]) -> list[bytes] | None:
 def _from_one_site(head: Contribution, parts: list[bytes], size: int, age: int) -> FromOneSite:
     """Each site answers for the window that is open there."""
     window = next((w for w in head.windows if w), None)
-    more = {} if window is None else {"window": {"start": window[0], "end": window[1]}}
+    more = {} if window is None else {"window": interval_fields(window)}
     states = replace(states_of(head, parts, None), windows=[], latest=None)
     return FromOneSite(head, states, size, {"age": age, **more})

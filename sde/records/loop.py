@@ -16,7 +16,7 @@ from sde.plugins.version import Predecessor, Succession
 from sde.records.asked import Asked
 from sde.records.codec import encode
 from sde.records.seal import Forged, LoopSeal, NotOurs
-from sde.records.sites import Whole
+from sde.records.sites import Count, Whole
 from sde.wire import Fault, Plugin
 
 Reached = dict[str, tuple[Whole, Whole]]  # by partition: latest time of a tuple, latest arrival
@@ -31,6 +31,7 @@ class Tick(_Message, frozen=True, tag="tick"):
 
     time: Whole
     caught_up: bool = False
+    left: dict[str, Count] = {}  # messages to be read, by partition of the data topics, if known
 
 
 class Progress(_Message, frozen=True, tag="progress"):

@@ -114,7 +114,7 @@ class Registry(Factual):
             yield ["once", request_id, time]
         for uid, version in (*self._old_versions.items(), *self._versions.items()):
             yield ["version", uid, version]
-        yield ["tick", self.time]
+        yield ["tick", self.time, False, dict.fromkeys(self.watermarks.partitions, 0)]
         for watermark in self.watermarks:
             yield ["watermark", *watermark]
         for watching in self.watches:
@@ -253,18 +253,22 @@ class Registry(Factual):
         while len(self._old_versions) > self._limits.remembered_requests:
             self._old_versions.popitem(last=False)
 
-    def _on_tick(self, time: int, caught_up: bool = False) -> None:
+    def _on_tick(
+        self, time: int, caught_up: bool = False, left: dict[str, int] | None = None
+    ) -> None:
         self.time = max(self.time, time)  # a clock that was set back does not count
         self._repeats.forget(self.time)
         self.watches.on_tick(self.time)
-        if caught_up:
-            self.watermarks.on_tick(self.time)
+        if left:
+            self.watermarks.partitions = sorted(left)
+        if left or caught_up:
+            self.watermarks.on_tick(self.time, left or {})
 
     def _on_watermark(
         self,
         dataset: str,
         clock: str,
-        time: int,
+        time: int | None,
         reached: Reached,
         quiet_since: dict[str, int] | None = None,
     ) -> None:
@@ -272,7 +276,8 @@ class Registry(Factual):
             return
         self.watermarks.learn(dataset, clock, reached)
         self.watermarks.learn_quiet(dataset, clock, quiet_since or {})
-        self.watermarks.set(dataset, clock, time)
+        if time is not None:
+            self.watermarks.set(dataset, clock, time)
 
     def _on_watch(self, record: dict[str, Any]) -> None:
         self.watches.begin(watching_of(record))
@@ -444,11 +449,14 @@ class Registry(Factual):
     def _last_version(self, uid: str) -> int:
         return self._versions.get(uid, self._old_versions.get(uid, 0))
 
-    def tick(self, time: int, caught_up: bool = False) -> None:
-        """The clock goes on; `caught_up`: all that had come until then was read."""
-        self._change("tick", time, caught_up)
+    def tick(self, time: int, caught_up: bool = False, left: dict[str, int] | None = None) -> None:
+        """The clock goes on; `caught_up`: all that had come until then was read.
 
-    def advance(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
+        `left`: how many messages were not, by partition of the data topics.
+        """
+        self._change("tick", time, caught_up, left or {})
+
+    def advance(self, dataset: str, clock: str, time: int | None, reached: Reached) -> None:
         """Move a data set's watermark, never back, and keep how far its partitions are."""
         self._change("watermark", dataset, clock, time, reached)
 

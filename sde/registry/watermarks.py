@@ -2,9 +2,10 @@
 
 Partitions of a topic are read at different paces, so a data set's watermark is that of the
 partition that is furthest behind: what is in order in its partition is never late. A partition
-counts from its first tuples until it is silent. Whether it is silent or only read more slowly than
-others, tuples cannot tell; a tick that says all was read can. So the watermark does not depend on
-how tuples are cut into batches, also while a backlog is read.
+counts from the first tuples of the data set, in whichever partition they are, until it is silent:
+the first batch of a data set may well hold some of its partitions only. Whether one is silent or
+only read more slowly than others, tuples cannot tell; a tick that says what is left to be read can.
+So the watermark does not depend on how tuples are cut into batches, also while a backlog is read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field
 from sde.records.loop import Reached
 
 SILENCE = 10_000  # ms without tuples, and with nothing left to be read, that end a partition's say
+BEGINNING = 3_000  # the same for a partition that no tuple of the data set has come from
+NOTHING_YET = (-(2**62) + 1, 0)  # what such a partition has reached
 
 
 def later(one: Reached, other: Reached) -> Reached:
@@ -29,7 +32,7 @@ def later(one: Reached, other: Reached) -> Reached:
 
 @dataclass(slots=True)
 class _Clock:
-    time: int | None = None  # the watermark
+    time: int | None = None  # the watermark; None while a partition may still begin
     reached: Reached = field(default_factory=dict)  # of the partitions that count
     quiet_since: dict[str, int] = field(default_factory=dict)  # the first tick after their tuples
 
@@ -39,6 +42,7 @@ class Watermarks:
 
     def __init__(self) -> None:
         self._clocks: dict[str, dict[str, _Clock]] = defaultdict(dict)
+        self.partitions: list[str] = []  # of the data topics, if known
 
     def get(self, dataset: str, clock: str) -> int | None:
         found = self._clocks[dataset].get(clock) if dataset in self._clocks else None
@@ -49,11 +53,28 @@ class Watermarks:
         one = self._clock(dataset, clock)
         one.time = time if one.time is None else max(time, one.time)
 
-    def after(self, dataset: str, clock: str, news: Reached) -> int:
+    def beginning(self, dataset: str, clock: str, news: Reached) -> Reached:
+        """`news`; if they are the first of a data set, of all partitions it may have."""
+        if clock in self._clocks.get(dataset, {}):
+            return news
+        return dict.fromkeys(self.partitions, NOTHING_YET) | news
+
+    def after(self, dataset: str, clock: str, news: Reached) -> int | None:
         """Where the watermark is once `news` of some partitions are known."""
         one = self._clocks.get(dataset, {}).get(clock, _Clock())
-        lowest = min(time for time, _ in later(one.reached, news).values())
-        return lowest if one.time is None else max(one.time, lowest)
+        lowest = min(later(one.reached, news).values(), default=NOTHING_YET)
+        if lowest == NOTHING_YET:
+            return one.time
+        return lowest[0] if one.time is None else max(one.time, lowest[0])
+
+    def behind(self) -> list[tuple[str, str, int]]:
+        """Data set, clock and time of watermarks that may go on: who was waited for is silent."""
+        return [
+            (dataset, clock, time)
+            for dataset, clocks in self._clocks.items()
+            for clock, one in clocks.items()
+            if (time := self.after(dataset, clock, {})) is not None and time != one.time
+        ]
 
     def learn(self, dataset: str, clock: str, news: Reached) -> None:
         """Tuples came from some partitions."""
@@ -73,15 +94,19 @@ class Watermarks:
         if not clocks:
             self._clocks.pop(dataset, None)
 
-    def on_tick(self, time: int) -> None:
-        """At this time all was read that had come: partitions without tuples may be silent.
+    def on_tick(self, time: int, left: dict[str, int]) -> None:
+        """Partitions without tuples may be silent; `left` tells of which something is unread yet.
 
         Tuples came some time between two ticks; silence counts from the second of them.
         """
         for clocks in self._clocks.values():
             for one in clocks.values():
-                for partition in list(one.reached):
-                    if time - one.quiet_since.setdefault(partition, time) >= SILENCE:
+                for partition, reached in list(one.reached.items()):
+                    if left.get(partition):
+                        one.quiet_since.pop(partition, None)
+                        continue
+                    enough = BEGINNING if reached == NOTHING_YET else SILENCE
+                    if time - one.quiet_since.setdefault(partition, time) >= enough:
                         del one.reached[partition], one.quiet_since[partition]
 
     def next_due(self, last: int) -> int | None:
@@ -89,19 +114,20 @@ class Watermarks:
 
         None: nobody is waiting for anybody.
         """
+        due = None
         for clocks in self._clocks.values():
             for one in clocks.values():
-                times = {time for time, _ in one.reached.values()}
-                if len(times) > 1:
-                    return last + SILENCE // 2
-        return None
+                if NOTHING_YET in one.reached.values():
+                    return last + BEGINNING // 3
+                if len({time for time, _ in one.reached.values()}) > 1:
+                    due = last + SILENCE // 2
+        return due
 
     def _clock(self, dataset: str, clock: str) -> _Clock:
         return self._clocks[dataset].setdefault(clock, _Clock())
 
-    def __iter__(self) -> Iterator[tuple[str, str, int, Reached, dict[str, int]]]:
+    def __iter__(self) -> Iterator[tuple[str, str, int | None, Reached, dict[str, int]]]:
         """Data set, clock, watermark, how far its partitions are, and since when they are quiet."""
         for dataset, clocks in self._clocks.items():
             for clock, one in clocks.items():
-                if one.time is not None:
-                    yield dataset, clock, one.time, one.reached, one.quiet_since
+                yield dataset, clock, one.time, one.reached, one.quiet_since

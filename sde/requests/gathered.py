@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from sde.banks.sessions import Cell, Session, sessions
 from sde.plugins.remote import kind_class
@@ -15,8 +16,9 @@ from sde.records.result import PackedPlugin, States
 from sde.records.streams import join_streams, unpack_streams
 from sde.requests.digests import LARGEST, digest_of, follows_from_tuples
 from sde.requests.warnings import nothing_fitted, warnings_of
-from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span
+from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span, SynopsisInfo
 from sde.wire.durations import milliseconds
+from sde.wire.windows import interval_fields
 from synopses import KINDS, Estimate, QueryError, Streams, Synopsis
 from synopses.common_window import CommonWindow, OtherWindow
 
@@ -38,10 +40,22 @@ def kind_of(kind: str, plugin: PackedPlugin | None) -> type[Synopsis]:
     return cls
 
 
-def stated(estimate: Estimate) -> ReplyFields:
+def stated(estimate: Estimate, about: SynopsisInfo) -> ReplyFields:
     """What a reply says of an estimate: its value, and what else is known."""
     known = {name: found for name, found in estimate.as_json().items() if found not in (None, {})}
-    return {**known, "value": estimate.value}
+    return {**known, "value": _with_names(estimate.value, about.value)}
+
+
+def _with_names(value: Any, fields: str | list[str]) -> Any:
+    """The value of an answer; in records with several values these have the names of the fields."""
+    if isinstance(fields, str) or not isinstance(value, list):
+        return value
+    return [
+        {**row, "values": dict(zip(fields, row["values"], strict=True))}
+        if isinstance(row, dict) and "values" in row
+        else row
+        for row in value
+    ]
 
 
 class Gathered:
@@ -62,7 +76,7 @@ class Gathered:
             "since": min(info.since for info in self._about),
         }
         if self.interval is not None:
-            fields["window"] = dict(zip(("start", "end"), self.interval, strict=True))
+            fields["window"] = interval_fields(self.interval, self._is_by_count)
         return fields
 
     def answer(self, question: Ask) -> ReplyFields:
@@ -92,7 +106,7 @@ class Gathered:
         warned = {"warnings": self._warnings} if self.left_out else {}
         if self._nothing_fitted:
             return {**fields, "value": None, **warned}
-        return {**fields, **stated(estimate), **warned}
+        return {**fields, **stated(estimate, self._about[0]), **warned}
 
     @cached_property
     def left_out(self) -> list[LeftOut]:
@@ -201,6 +215,12 @@ class Gathered:
             raise WindowsDiffer(max(s.latest for s in windowed if s.latest is not None))
         start, end = next(window for window in windowed[0].windows if window)
         return start, end
+
+    @property
+    def _is_by_count(self) -> bool:
+        """Whether the window is so many tuples long: then it is from one number to another."""
+        window = self._about[0].window or {}
+        return isinstance(window.get("size"), int)
 
     @property
     def _gap(self) -> int:

@@ -26,7 +26,7 @@ from sde.requests.questions import check_question, info_of
 from sde.requests.warnings import nothing_fitted, warnings_of
 from sde.shard.shard import Shard
 from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span, Streams, SynopsisInfo
-from sde.wire.windows import SESSION
+from sde.wire.windows import SESSION, interval_fields
 from synopses import QueryError, Synopsis
 
 _MOST_RANKED = 100_000  # streams that a shard asks for the sake of the largest values
@@ -185,9 +185,10 @@ class _Rows:
             estimate = (held.synopsis or self._empty).estimate(self._query)
         except QueryError as error:
             return self._without_value(stream, tuples, [str(error), *warnings]), interval
-        row = {"stream": stream, **stated(estimate), "tuples": tuples}
+        row = {"stream": stream, **stated(estimate, self._info), "tuples": tuples}
         if interval is not None:
-            row["window"] = dict(zip(("start", "end"), interval, strict=True))
+            window = self._layer.window
+            row["window"] = interval_fields(interval, window is not None and window.count)
         if warnings:
             row["warnings"] = warnings
         return row, interval

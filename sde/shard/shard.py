@@ -203,12 +203,12 @@ class Shard:
 
     # -- time ------------------------------------------------------------------------------------
 
-    def tick(self, time: int, caught_up: bool = False) -> None:
+    def tick(self, time: int, caught_up: bool = False, left: dict[str, int] | None = None) -> None:
         """Let the clock go on: what has outlived its time goes.
 
-        `caught_up`: all that had come until then was read.
+        `caught_up`: all that had come until then was read; `left`: what was not, by partition.
         """
-        self.registry.tick(time, caught_up)
+        self.registry.tick(time, caught_up, left)
         now = self.registry.time
         for uid in [u for u, at in self.registry.expiries.items() if at <= now]:
             self.delete(uid)
@@ -217,9 +217,11 @@ class Shard:
         for holder in self.beside.values():
             holder.on_tick(now)
 
-    def advance(self, dataset: str, clock: str, time: int, reached: Reached) -> None:
-        """Let a data set's watermark go on: panes that are too old go."""
+    def advance(self, dataset: str, clock: str, time: int | None, reached: Reached) -> None:
+        """Let a data set's watermark go on, if there is one yet: panes that are too old go."""
         self.registry.advance(dataset, clock, time, reached)
+        if time is None:
+            return
         for layer in self.paned(dataset):
             if layer.window.clock == clock:
                 layer.expire(time)
@@ -256,7 +258,7 @@ class Shard:
         }
         return sorted(found)
 
-    def is_arrival_of_the_future(self, dataset: str, clock: str, time: int) -> bool:
+    def is_arrival_of_the_future(self, dataset: str, clock: str, time: int | None) -> bool:
         """Whether tuples say they arrived at a time that is not yet.
 
         Where topics have the times of producers, arrival is what their clocks say. The last tick
@@ -268,7 +270,9 @@ class Shard:
             for layer in self.paned(dataset)
             if layer.window.time == ARRIVAL and layer.window.clock == clock
         ]
-        return bool(panes) and now > 0 and time > now + max(panes) + _WRONG_CLOCK
+        if time is None or not panes or not now:
+            return False
+        return time > now + max(panes) + _WRONG_CLOCK
 
     def clocks(self, dataset: str) -> dict[str, Reached]:
         """How far the tuples of this batch are, by clock and partition."""

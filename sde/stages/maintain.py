@@ -388,27 +388,31 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
     """Apply what the loop says; partials for the watches whose windows close by it."""
     partials: list[Partial] = []
 
-    def advance(dataset: str, clock: str, time: int, reached: Reached) -> None:
+    def advance(dataset: str, clock: str, time: int | None, reached: Reached) -> None:
+        if shard.is_arrival_of_the_future(dataset, clock, time):
+            # Somebody's clock is wrong. Ticks move this one on.
+            time = shard.registry.time - _ARRIVAL_SLACK
         before = shard.registry.watermarks.get(dataset, clock)
-        if watcher is not None and (before is None or time > before):
+        if watcher is not None and time is not None and (before is None or time > before):
             partials.extend(watcher.closing(dataset, clock, before, time))
         shard.advance(dataset, clock, time, reached)
 
     match message:
-        case Tick(time=time, caught_up=caught_up):
+        case Tick(time=time, caught_up=caught_up, left=left):
             # One that is not later than the last may be a copy, from when all had been read.
-            caught_up = caught_up and time > shard.registry.time
-            shard.tick(time, caught_up)
-            if caught_up:
+            is_later = time > shard.registry.time
+            shard.tick(time, caught_up and is_later, left if is_later else {})
+            if caught_up and is_later:
                 for dataset, clock in shard.clocks_of(ARRIVAL):
                     advance(dataset, clock, shard.registry.time - _ARRIVAL_SLACK, {})
+            if left and is_later:
+                for dataset, clock, known in shard.registry.watermarks.behind():
+                    advance(dataset, clock, known, {})
         case Progress(dataset=dataset, clocks=clocks):
-            for clock, reached in clocks.items():
-                time = shard.registry.watermarks.after(dataset, clock, reached)
-                if shard.is_arrival_of_the_future(dataset, clock, time):
-                    # Somebody's clock is wrong. Ticks move this one on.
-                    time = shard.registry.time - _ARRIVAL_SLACK
-                advance(dataset, clock, time, reached)
+            watermarks = shard.registry.watermarks
+            for clock, news in clocks.items():
+                reached = watermarks.beginning(dataset, clock, news)
+                advance(dataset, clock, watermarks.after(dataset, clock, reached), reached)
         case Answered(watch=watch, number=number, value=value, holds=holds):
             shard.registry.answered(watch, number, value, holds)
         case Admitted() if takes_over(message):

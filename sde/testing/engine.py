@@ -112,9 +112,11 @@ class LocalEngine:
         (reply,) = self.run([{"id": "q", **request}]).values()
         return reply
 
-    def tick(self, time: int, caught_up: bool = False) -> Self:
+    def tick(
+        self, time: int, caught_up: bool = False, left: Mapping[str, int] | None = None
+    ) -> Self:
         """What the clock says comes round with the next batch."""
-        return self.tell(Tick(time=time, caught_up=caught_up))
+        return self.tell(Tick(time=time, caught_up=caught_up, left=dict(left or {})))
 
     def tell(self, message: Loop) -> Self:
         """What a thread beside the query says comes round with the next batch."""

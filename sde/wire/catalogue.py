@@ -98,7 +98,10 @@ class KindInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def value_is_optional(self) -> bool:
         """Without a value field each tuple counts 1."""
-        return self.needs_key and self.values_needed == 1
+        needed = self.values_needed
+        if isinstance(needed, str):
+            needed = next(p.default for p in self.parameters if p.name == needed)
+        return self.needs_key and needed == 1
 
     @property
     def scopes(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field, to_builtins
 from msgspec.structs import replace
 
+from sde.wire.catalogue import kinds
 from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition
 from sde.wire.durations import EXPECTED as A_DURATION
 from sde.wire.durations import as_text, milliseconds
@@ -200,7 +201,14 @@ class Create(Message, frozen=True, kw_only=True, tag="create"):
 
     def completed(self) -> Create:
         """With the defaults that are decided when it arrives, so that a replay has the same."""
-        return self if self.window is None else replace(self, window=self.window.with_lateness())
+        request = self
+        if self.window is not None:
+            request = replace(request, window=self.window.with_lateness())
+        kind = kinds().get(self.kind)
+        counts = kind.values_needed if kind is not None else 0
+        if isinstance(counts, str) and isinstance(self.value, list):
+            request = replace(request, params={counts: len(self.value), **self.params})
+        return request
 
     @property
     def lifetime(self) -> int | None:

@@ -70,6 +70,12 @@ class Window:
         return fields
 
 
+def interval_fields(interval: tuple[int, int], by_count: bool = False) -> dict[str, int | str]:
+    """A window as an answer tells it: in milliseconds, or in numbers of tuples."""
+    start, end = interval
+    return {"start": start, "end": end, **({"unit": "tuples"} if by_count else {})}
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """The part of a window's history a question is about, in milliseconds.

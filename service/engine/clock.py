@@ -19,6 +19,7 @@ from sde.records.seal import LoopSeal
 from service.engine.follower import TopicFollower
 from service.engine.loop_topic import LoopTopic
 from service.kafka.config import consumer_config
+from service.kafka.offsets import Offsets
 from service.settings import Settings
 
 _POLL_SECONDS = 0.1
@@ -29,17 +30,19 @@ class Clock(TopicFollower):
     """Runs in a thread of its own between `start` and `stop`.
 
     Time is the machine's at the start and then what passes: a clock that is set anew while the
-    engine runs changes nothing. `caught_up` is called in the thread, for each tick.
+    engine runs changes nothing. `left` is called in the thread, for each tick: how many messages
+    are left to be read, by partition; empty as long as that is not known.
     """
 
-    def __init__(self, settings: Settings, seal: LoopSeal, caught_up: Callable[[], bool]) -> None:
+    def __init__(self, settings: Settings, seal: LoopSeal, left: Callable[[], Offsets]) -> None:
         super().__init__(
             "clock",
             settings.topics.union,
             consumer_config(settings.kafka_config),
             poll_seconds=_POLL_SECONDS,
         )
-        self._loop, self._caught_up = LoopTopic(settings, seal), caught_up
+        self._loop, self._left = LoopTopic(settings, seal), left
+        self._data_topics = set(settings.topics.data)
         self._began = time.time() - time.monotonic()
         self._due: int | None = self._now()  # whether a tick is needed is not known yet
         self._has_ticked = False
@@ -51,10 +54,20 @@ class Clock(TopicFollower):
             if isinstance(record, Due) and self._has_ticked:
                 self._due = record.at
         if self._due is not None and self._due <= self._now():
-            self._loop.write(Tick(time=self._now(), caught_up=self._caught_up()), 0)
+            self._loop.write(self._tick(), 0)
             self._due = self._now() + round(_SILENCE_SECONDS * 1000)
             self._has_ticked = True
         return False
+
+    def _tick(self) -> Tick:
+        now, left = self._now(), self._left()
+        of_data = {
+            f"{topic}/{partition}": count
+            for (topic, partition), count in left.items()
+            if topic in self._data_topics
+        }
+        caught_up = bool(left) and not any(left.values())
+        return Tick(time=now, caught_up=caught_up, left=of_data)
 
     def _now(self) -> int:
         return round((self._began + time.monotonic()) * 1000)

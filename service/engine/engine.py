@@ -138,7 +138,7 @@ class Engine:
     def _start_threads(self, settings: Settings, seal: LoopSeal) -> None:
         """Those that work beside the query."""
         for beside in (
-            Clock(settings, seal, lambda: self._progress.caught_up),
+            Clock(settings, seal, lambda: self._progress.left),
             PluginExaminer(settings, seal),
             Forwarder(settings, seal.checkpoint),
         ):

@@ -45,7 +45,7 @@ class ProgressLog:
         self._last = -1
         self.last_batch = ""  # when it began
         self.reached: Offsets = {}  # by the last batch
-        self.lag: int | None = None  # messages that were left to be read when it ended
+        self.left: Offsets = {}  # messages that were left to be read when it ended
 
     @property
     def batches(self) -> int:
@@ -53,9 +53,9 @@ class ProgressLog:
         return self._last + 1
 
     @property
-    def caught_up(self) -> bool:
-        """When the last batch ended nothing was left to be read."""
-        return self.lag == 0
+    def lag(self) -> int | None:
+        """How many messages were left to be read when the last batch ended, if there was one."""
+        return sum(self.left.values()) if self.left else None
 
     def follow(self, query: StreamingQuery, passed_over: int = 0) -> None:
         """Write the batches that ran since the last call; `passed_over` messages are left out."""
@@ -72,9 +72,9 @@ class ProgressLog:
                     file.write(json.dumps(_line(progress, passed_over)) + "\n")
             self._last, self.last_batch = new[-1]["batchId"], new[-1]["timestamp"]
         latest_sources = recent[-1]["sources"]
-        self.lag = sum(map(_left, latest_sources))
         for source in latest_sources:
             self.reached |= _offsets(source["endOffset"])
+            self.left |= _left(source)
 
 
 def _ran(progress: QueryProgress) -> bool:
@@ -82,9 +82,9 @@ def _ran(progress: QueryProgress) -> bool:
     return "addBatch" in progress["durationMs"]
 
 
-def _left(source: SourceProgress) -> int:
+def _left(source: SourceProgress) -> Offsets:
     latest, reached = _offsets(source["latestOffset"]), _offsets(source["endOffset"])
-    return sum(max(0, end - reached.get(place, 0)) for place, end in latest.items())
+    return {place: max(0, end - reached.get(place, 0)) for place, end in latest.items()}
 
 
 def _offsets(text: str | None) -> Offsets:

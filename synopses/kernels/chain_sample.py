@@ -1,7 +1,8 @@
 """Samples of the last `window` items over a bank.
 
 A slot is a list of records in the order they came: rows of words priority, number of the item,
-value, time, length of the text, and from word 5 on the text (`cells`: the same memory in bytes).
+value, time, length of the text, from word 5 on the text (`cells`: the same memory in bytes), and at
+last further values.
 A record can be dropped once `k` later ones have higher priority: it will never be among the k
 highest of a window again. That is checked for all records together whenever the list is full.
 """
@@ -94,12 +95,14 @@ def add(
         held[slot] = at + 1
         number = np.uint64(seen[slot])
         priority = _mix(number * np.uint64(0x9E3779B97F4A7C15) + seed) ^ hashes[i, 0]
-        records[slot, at, 0] = _mix(_mix(priority + times[i]) ^ value_bits[i])
+        records[slot, at, 0] = _mix(_mix(priority + times[i]) ^ value_bits[i, 0])
         records[slot, at, 1] = number
-        records[slot, at, 2] = value_bits[i]
+        records[slot, at, 2] = value_bits[i, 0]
         records[slot, at, 3] = times[i]
         start = offsets[i]
         length = offsets[i + 1] - start
         records[slot, at, 4] = np.uint64(length)
         for j in range(min(length, max_bytes)):
             cells[slot, at, 40 + j] = buffer[start + j]
+        for j in range(1, value_bits.shape[1]):
+            records[slot, at, records.shape[2] - value_bits.shape[1] + j] = value_bits[i, j]

@@ -1,8 +1,8 @@
 """Bottom-k samples over a bank: each slot's records sorted by rank.
 
 A record is a row of words: rank (bits of a positive float64, which sort like the float), identity,
-value, time, length of the text, and from word 5 on the text. Two views of the same memory come
-in: `records` in words and `cells` in bytes.
+value, time, length of the text, from word 5 on the text, and at last further values. Two views of
+the same memory come in: `records` in words and `cells` in bytes.
 """
 
 import numpy as np
@@ -66,10 +66,10 @@ def add(
         slot = slots[i]
         weight = 1.0
         if weighted:
-            if values[i] <= 0.0:
+            if values[i, 0] <= 0.0:
                 continue
-            weight = min(max(values[i], 1e-100), 1e100)
-        who = identity(ids[i], hashes[i, 0], times[i], value_bits[i], seed)
+            weight = min(max(values[i, 0], 1e-100), 1e100)
+        who = identity(ids[i], hashes[i, 0], times[i], value_bits[i, 0], seed)
         rank_of[0] = (np.float64(who >> np.uint64(11)) + 0.5) / 9007199254740992.0 / weight
         rank = bits_of[0]
         full = held[slot] == capacity
@@ -85,13 +85,15 @@ def add(
             records[slot, place, word] = 0
         records[slot, place, 0] = rank
         records[slot, place, 1] = who
-        records[slot, place, 2] = value_bits[i]
+        records[slot, place, 2] = value_bits[i, 0]
         records[slot, place, 3] = times[i]
         start = offsets[i]
         length = offsets[i + 1] - start
         records[slot, place, 4] = np.uint64(length)
         for j in range(min(length, max_bytes)):
             cells[slot, place, 40 + j] = buffer[start + j]
+        for j in range(1, value_bits.shape[1]):
+            records[slot, place, records.shape[2] - value_bits.shape[1] + j] = value_bits[i, j]
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from synopses.items import Items
 from synopses.kernels import chain_sample as kernel
 from synopses.parameters import parameter
 from synopses.questions import Estimate, question
-from synopses.sampled_records import records_are_sound, shown, words
+from synopses.sampled_records import records_are_sound, shown, value_columns, words
 
 
 class ChainSample(BankedSynopsis):
@@ -44,12 +44,14 @@ class ChainSample(BankedSynopsis):
     kind = "chain_sample"
     mergeable = False
     reads = frozenset({"keys", "texts", "values", "times"})
+    value_fields: ClassVar[int | str] = "fields"
     guarantee = "every set of k of the last `window` items is equally likely"
 
     k: int = parameter(100, least=1, most=10_000, doc="number of records")
     window: int = parameter(
         10_000, least=1, most=10**8, unit="items", doc="how many of the last items to sample from"
     )
+    fields: int = parameter(1, least=1, most=64, doc="value fields kept of a record")
     max_key_bytes: int = parameter(
         48, least=1, most=1000, unit="bytes", doc="longer keys are cut when shown"
     )
@@ -68,7 +70,7 @@ class ChainSample(BankedSynopsis):
 
     def layout(self) -> Layout:
         return {
-            "records": (np.uint64, (self.capacity, words(self.max_key_bytes))),
+            "records": (np.uint64, (self.capacity, words(self.max_key_bytes, self.fields))),
             "held": (np.int64, ()),
             "seen": (np.int64, ()),
         }
@@ -83,7 +85,7 @@ class ChainSample(BankedSynopsis):
             items.keys,
             items.texts.buffer,
             items.texts.offsets,
-            (items.values + 0.0).view(np.uint64),
+            value_columns(items, self.fields).view(np.uint64),
             np.ascontiguousarray(items.times).view(np.uint64),
             self.k,
             self.window,
@@ -104,7 +106,7 @@ class ChainSample(BankedSynopsis):
         rising = (numbers[1:] > numbers[:-1]).all() and (held == 0) == (seen == 0)
         if not rising or (held and (numbers[0] < 1 or numbers[-1] != seen)):
             raise StateError("chain_sample: the records are not in the order of their numbers")
-        if not records_are_sound(records, held):
+        if not records_are_sound(records, held, self.fields):
             raise StateError("chain_sample: a record has an impossible value or key")
 
     @classmethod
@@ -121,6 +123,11 @@ class ChainSample(BankedSynopsis):
 
     @question
     def sample(self) -> Estimate:
-        """The records of the sample, oldest first: key, value and time of each."""
+        """The records of the sample, oldest first: key, value and time of each.
+
+        With several `fields`, the values of each are under their names.
+        """
         population = min(self.window, int(self.arrays["seen"][0]))
-        return Estimate(shown(self._kept(), self.max_key_bytes), details={"of": population})
+        return Estimate(
+            shown(self._kept(), self.max_key_bytes, self.fields), details={"of": population}
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,13 @@ from synopses.items import Items
 from synopses.kernels import sample as kernel
 from synopses.parameters import parameter
 from synopses.questions import Estimate, question
-from synopses.sampled_records import record_values, records_are_sound, shown, words
+from synopses.sampled_records import (
+    record_values,
+    records_are_sound,
+    shown,
+    value_columns,
+    words,
+)
 
 _CONFIDENCE = 0.95
 _Z = 1.959964  # normal deviations of that confidence
@@ -53,10 +59,12 @@ class Sample(BankedSynopsis):
     order_free = True
     idempotent = True
     reads = frozenset({"keys", "texts", "values", "times", "ids"})
+    value_fields: ClassVar[int | str] = "fields"
     guarantee = "every set of k records is equally likely (weighted: in proportion to value)"
 
     k: int = parameter(100, least=1, most=10_000, doc="number of records")
-    weighted: bool = parameter(False, doc="prefer records of larger value")
+    weighted: bool = parameter(False, doc="prefer records of larger (first) value")
+    fields: int = parameter(1, least=1, most=64, doc="value fields kept of a record")
     max_key_bytes: int = parameter(
         48, least=1, most=1000, unit="bytes", doc="longer keys are cut when shown"
     )
@@ -64,13 +72,13 @@ class Sample(BankedSynopsis):
 
     def layout(self) -> Layout:
         return {
-            "records": (np.uint64, (self.k + 1, words(self.max_key_bytes))),
+            "records": (np.uint64, (self.k + 1, words(self.max_key_bytes, self.fields))),
             "held": (np.int64, ()),
         }
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
         slots, items = by_slot(self.memory, slots, items)
-        values = items.values + 0.0  # -0.0 and 0.0 are one value
+        values = value_columns(items, self.fields)
         kernel.add(
             arrays["records"],
             arrays["records"].view(np.uint8),
@@ -97,7 +105,7 @@ class Sample(BankedSynopsis):
     def _load(self, payload: memoryview) -> None:
         super()._load(payload)
         records, held = self.arrays["records"][0], int(self.arrays["held"][0])
-        if not (0 <= held <= self.k + 1 and records_are_sound(records, held)):
+        if not (0 <= held <= self.k + 1 and records_are_sound(records, held, self.fields)):
             raise StateError(f"sample: {held} records, expected at most {self.k + 1}")
         order = np.lexsort((records[:held, 1], records[:held, 0]))
         ranks = records[:held, 0].copy().view(np.float64)
@@ -109,8 +117,11 @@ class Sample(BankedSynopsis):
 
     @question
     def sample(self) -> Estimate:
-        """The records of the sample: key, value and time of each."""
-        return Estimate(shown(self._kept(), self.max_key_bytes))
+        """The records of the sample: key, value and time of each.
+
+        With several `fields`, the values of each are under their names.
+        """
+        return Estimate(shown(self._kept(), self.max_key_bytes, self.fields))
 
     @question
     def population(self) -> Estimate:

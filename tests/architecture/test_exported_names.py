@@ -99,7 +99,7 @@ METHODS: dict[type, dict[str, str]] = {
         "settle": "most",
         "shard": "number",
         "tell": "message",
-        "tick": "time caught_up",
+        "tick": "time caught_up left",
         "written": BATCH,
     },
     LocalTransport: {

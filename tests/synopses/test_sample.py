@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synopses import Items, Sample
+from synopses import ChainSample, Items, ParameterError, Sample, StateError
 from synopses.laws import check
 
 
@@ -16,6 +16,20 @@ class WeightedSample(Sample):
     @classmethod
     def example(cls):
         return cls(k=50, weighted=True)
+
+
+class SampleOfThreeFields(Sample):
+    """Records with more than one value."""
+
+    kind = "sample_of_three_fields"
+
+    @classmethod
+    def example(cls):
+        return cls(k=20, fields=3, max_key_bytes=11)
+
+    @classmethod
+    def example_items(cls, rng, n):
+        return Items.of(rng.integers(0, 99, n), values=rng.normal(2, 1, (n, 3)))
 
 
 def bank_of(template, slots):
@@ -36,6 +50,38 @@ def filled_bank(template, slots, values, rng):
 
 def test_the_weighted_sample_obeys_the_laws_too():
     check(WeightedSample)
+
+
+def test_the_sample_of_several_fields_obeys_the_laws_too():
+    check(SampleOfThreeFields)
+
+
+@pytest.mark.parametrize("kind", [Sample, ChainSample])
+def test_all_fields_of_a_record_are_kept_together(kind):
+    rng = np.random.default_rng(1)
+    values = rng.normal(0, 1e6, (3_000, 4))
+    keys = [f"the key of {number}" for number in range(len(values))]
+    sample = kind(k=50, fields=4, max_key_bytes=13)
+    sample.add(Items.of(keys, values=values, times=np.arange(len(values))))
+    again = kind.from_bytes(sample.to_bytes())
+    records = again.sample().value
+    assert len(records) == 50
+    for record in records:
+        assert record["values"] == values[record["time"]].tolist()
+        assert record["key"].rstrip("…") == keys[record["time"]][:13]
+
+
+def test_one_field_more_or_less_than_declared_is_refused():
+    with pytest.raises(ParameterError, match="expected 3 fields"):
+        Sample(fields=3).add(Items.of(values=np.ones((5, 2))))
+
+
+def test_a_further_value_that_is_no_number_is_refused_in_a_state():
+    sample = Sample(k=5, fields=2)
+    sample.add(Items.of(values=np.ones((3, 2))))
+    sample.arrays["records"][0, 1, -1] = np.float64(np.nan).view(np.uint64)
+    with pytest.raises(StateError):
+        Sample.from_bytes(sample.to_bytes())
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -199,9 +199,9 @@ def test_windows_by_count_hold_the_last_tuples_of_a_stream():
         ]
         engine.replies(data=tuples_of(rows))
     reply = engine.ask(op="estimate", uid="w", stream="s1", query={"type": "total"})
-    assert (reply["value"], reply["window"]) == (7, {"start": 20, "end": 30})
+    assert (reply["value"], reply["window"]) == (7, {"start": 20, "end": 30, "unit": "tuples"})
     reply = engine.ask(op="estimate", uid="w", stream="s1", query={"type": "total"}, end=25)
-    assert (reply["value"], reply["window"]) == (10, {"start": 15, "end": 25})
+    assert (reply["value"], reply["window"]) == (10, {"start": 15, "end": 25, "unit": "tuples"})
     assert described(engine)["panes"] <= 6
 
 

@@ -56,7 +56,7 @@ def test_what_stood_in_the_topic_before_the_seal_was_made_is_read(topic):
 
 def test_a_copy_of_an_old_word_cannot_stop_the_clock_at_its_start(monkeypatch):
     written = []
-    clock = Clock(SETTINGS, SEAL, lambda: True)
+    clock = Clock(SETTINGS, SEAL, dict)
     monkeypatch.setattr(clock._loop, "write", lambda record, _: written.append(record))
     clock.on_poll([due(None, 7, 10)])
     assert [type(record) for record in written] == [Tick]
