@@ -8,14 +8,17 @@ from pathlib import Path
 from clients.processes import family
 
 _PROC = Path("/proc")
-_WORKERS = b"pyspark.worker"  # the daemon that runs tasks; others serve the driver
+# The daemon that runs tasks, by its arguments or, out of the nursery, by its name; others serve the
+# driver.
+_WORKERS = b"pyspark.worker"
+_NAME = "worker"
 
 
 def task_workers(pid: int) -> list[int]:
     """The Python processes that run Spark's tasks for the engine `pid`."""
     processes = family(pid)
-    daemons = {p.pid for p in processes if _WORKERS in p.command.split(b"\0")}
-    return [p.pid for p in processes if p.parent in daemons]
+    workers = {p.pid for p in processes if p.name == _NAME or _WORKERS in p.command.split(b"\0")}
+    return [p.pid for p in processes if p.pid in workers and p.parent in workers]
 
 
 def processor_seconds(pid: int) -> dict[str, float]:

@@ -13,6 +13,7 @@ _PROC = Path("/proc")
 class Process:
     pid: int
     parent: int
+    name: str  # at most 15 characters; a process that was forked may have one of its own
     command: bytes  # its arguments, each ended by a zero byte
 
     @property
@@ -41,8 +42,9 @@ def _read(entry: Path) -> Process | None:
         command = (entry / "cmdline").read_bytes()
     except OSError:  # it has just ended
         return None
-    parent = int(status.rpartition(")")[2].split()[1])  # behind the name, which may hold anything
-    return Process(int(entry.name), parent, command)
+    head, _, rest = status.rpartition(")")  # the name may hold anything
+    name = head.partition("(")[2]
+    return Process(int(entry.name), int(rest.split()[1]), name, command)
 
 
 def memory(pid: int) -> dict[str, int]:

@@ -42,7 +42,14 @@ from service.java import find_java
 from service.kafka.errors import KafkaFailure
 from service.kafka.logs import waiting_helps
 from service.settings import Settings
-from service.spark.session import JVM_GONE, start_spark, start_workers, stop_spark
+from service.spark.nursery import nursery
+from service.spark.session import (
+    JVM_GONE,
+    spark_output,
+    start_spark,
+    start_workers,
+    stop_spark,
+)
 from service.startup_errors import StartupError
 
 _WARM_UP_SECONDS = 180.0
@@ -92,9 +99,12 @@ class Engine:
         self._report(
             "starting an embedded Kafka broker and Spark" if embedded else "starting Spark"
         )
+        python = None  # of a cluster: what its machines have
+        if not self.settings.master:
+            python = self._parts.enter_context(nursery(spark_output(self.settings)))
         with ThreadPoolExecutor(2, "start") as beside:  # processes that come up at the same time
             broker = beside.submit(self._start_broker) if embedded else None
-            self._spark = start_spark(self.settings)
+            self._spark = start_spark(self.settings, python)
             self._parts.callback(stop_spark, self._spark)
             workers = beside.submit(start_workers, self._spark)
             if broker is not None:

@@ -13,7 +13,7 @@ import sys
 
 from pyspark.daemon import manager
 
-_LOADED_FOR_WORKERS = (
+LOADED_FOR_WORKERS = (
     "sde.stages.ingest",
     "sde.stages.merge",
     "service.stages.ingest",
@@ -40,7 +40,7 @@ def keep_memory() -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "pyspark.worker":  # daemons with another argument serve planning only
         keep_memory()
-        for name in _LOADED_FOR_WORKERS:
+        for name in LOADED_FOR_WORKERS:
             importlib.import_module(name)
         gc.freeze()
     manager()

@@ -26,13 +26,16 @@ JVM_GONE = (Py4JError, OSError)  # what a call of Spark raises when its JVM has 
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
-def start_spark(settings: Settings) -> SparkSession:
-    """A session with the options the query needs; Python workers run this same interpreter."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+def start_spark(settings: Settings, python: str | None = None) -> SparkSession:
+    """A session with the options the query needs; Python workers run this same interpreter.
+
+    `python` is the program to start them with, if it is another.
+    """
+    os.environ["PYSPARK_PYTHON"] = python or sys.executable
     if not settings.master:
         use_installed_pyspark()
-    logs = settings.data_dir.absolute() / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    output = spark_output(settings)
+    logs = output.parent
     # Rows are arrays of megabytes: G1 allots them separately and marks the whole heap for them.
     # Most code the JVM runs for a batch is new (plans, tasks): its second compiler took a third of
     # the processor time and never finished.
@@ -76,8 +79,15 @@ def start_spark(settings: Settings) -> SparkSession:
     builder = SparkSession.builder.master(settings.master or here)
     for name, value in options.items():
         builder = builder.config(name, value)
-    with _children_write_to(logs / "spark.out"):
+    with _children_write_to(output):
         return builder.appName(f"sde {settings.site}").getOrCreate()
+
+
+def spark_output(settings: Settings) -> Path:
+    """The file for what Spark's processes print; its folder is there."""
+    logs = settings.data_dir.absolute() / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    return logs / "spark.out"
 
 
 def stop_spark(spark: SparkSession) -> None:
