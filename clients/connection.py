@@ -84,7 +84,7 @@ class Connection:
         request_id = request["id"]
 
         def on_timeout() -> str:
-            self._mailbox.forget(request_id)
+            self._mailbox.give_up(request)
             return self.trouble()
 
         future = self._mailbox.expect(request_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import weakref
 from collections.abc import Callable
@@ -12,20 +13,26 @@ from clients.errors import AnswerTimeout, BadInput, TransportError, refused
 from clients.feed import Feed
 from clients.suggestions import with_hint
 from clients.transport import Message
+from sde.wire.requests import READS
 
 T = TypeVar("T")
+_LOGGER = logging.getLogger("clients")
+_MOST_LATE = 1_000  # requests that nobody waits for any more whose reply is told
+_READS = frozenset(read.__struct_config__.tag for read in READS)
 
 
 class Mailbox:
     """Hands each reply to the request it answers.
 
-    A request has one reply: whoever waited is gone when a duplicate comes, so it is dropped.
+    A request has one reply: whoever waited is gone when a duplicate comes, so it is dropped. What
+    became of a change whose caller had given up is told in the log.
     Filled by the sender's thread and emptied by the listener's; one dict operation each.
     The answers of a watch have the watch's id and a number, or tell that it ended.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[str, Future[Message]] = {}
+        self._given_up: dict[str, Message] = {}  # changes, the oldest first
         # Weak: when nobody holds a watch any more, its answers are kept for nobody.
         self._feeds: weakref.WeakValueDictionary[str, Feed] = weakref.WeakValueDictionary()
 
@@ -53,6 +60,16 @@ class Mailbox:
         future = self.forget(request_id)
         if future is not None:
             future.set_result(reply)
+        elif (request := self._given_up.pop(request_id, None)) is not None:
+            _LOGGER.warning("%s", _late_news(request, reply))
+
+    def give_up(self, request: Message) -> None:
+        """Nobody waits for the reply any more."""
+        self.forget(request["id"])
+        if request["op"] not in _READS:
+            self._given_up[request["id"]] = request
+            if len(self._given_up) > _MOST_LATE:
+                self._given_up.pop(next(iter(self._given_up)), None)
 
     def fail(self, request_id: str, error: TransportError) -> None:
         future = self.forget(request_id)
@@ -67,6 +84,14 @@ class Mailbox:
 
     def forget(self, request_id: str) -> Future[Message] | None:
         return self._waiting.pop(request_id, None)
+
+
+def _late_news(request: Message, reply: Message) -> str:
+    of = f"{request['op']} {request.get('uid', '')}".rstrip()
+    outcome = "was done"
+    if reply.get("status") == "error":
+        outcome = f"was refused: {reply.get('message', reply.get('code'))}"
+    return f"{of} ({request['id']}), which was not answered in time, {outcome}"
 
 
 class Pending(Generic[T]):
@@ -109,6 +134,7 @@ class Pending(Generic[T]):
         trouble = self._on_timeout()
         return AnswerTimeout(
             f"no answer to {self.request['op']} ({self.request['id']}) within {self._timeout:g} s"
-            + (f": {trouble}" if trouble else ""),
+            + (f": {trouble}" if trouble else "")
+            + ("" if self.request["op"] in _READS else "; it may still be done later"),
             self.request["id"],
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import msgspec
 
 from sde.records.asked import Asked
@@ -34,10 +32,8 @@ from sde.wire import (
     Streams,
     Watches,
 )
+from sde.wire.requests import Read
 from synopses.declaration import declaration
-
-Read = Ask | Watches | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
-READS = get_args(Read)
 
 
 def answer(shard: Shard, request: Read, asked: Asked) -> Result:

@@ -42,7 +42,7 @@ from sde.records.loop import (
 from sde.records.partial import Partial, Reply, Subject
 from sde.records.position import Position
 from sde.records.result import Done, Refused, Result
-from sde.requests.answering import READS, answer
+from sde.requests.answering import answer
 from sde.requests.changing import CHANGES, Changes
 from sde.requests.each import EachWatcher
 from sde.requests.noting import keys_of, note, notes
@@ -63,7 +63,7 @@ from sde.wire import (
     Release,
     Unplug,
 )
-from sde.wire.requests import NEED_NO_DATA
+from sde.wire.requests import NEED_NO_DATA, READS
 from sde.wire.windows import ARRIVAL
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ import binascii
 import datetime
 import math
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct, field, to_builtins
 from msgspec.structs import replace
@@ -798,6 +798,9 @@ Request = (
     | Release
     | Sites
 )
+# Those that change nothing.
+Read = Ask | Watches | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
+READS: tuple[type[Read], ...] = get_args(Read)
 # Those that are carried out before the tuples of their batch are added.
 NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug, Release)
 

@@ -161,6 +161,29 @@ def test_an_answer_after_the_timeout_is_dropped() -> None:
     assert pending.done()
 
 
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [({"status": "ok"}, "was done"), ({"status": "error", "message": "no"}, "was refused: no")],
+)
+def test_a_change_that_is_made_after_its_timeout_is_told_when_it_happens(
+    reply, outcome, caplog
+) -> None:
+    late: list[dict[str, object]] = []
+
+    def handler(request):
+        late.append(request)
+        first = {"request": late[0]["id"], **reply}
+        return None if len(late) == 1 else [first, first, {"value": 2}]
+
+    sde = Client(InMemoryTransport(handler), timeout=0.01)
+    with pytest.raises(AnswerTimeout, match="it may still be done later"):
+        sde.create("fm", dataset="d", uid="u", key="k")
+    assert not caplog.messages
+    sde.estimate("another")
+    (told,) = caplog.messages
+    assert told == f"create u ({late[0]['id']}), which was not answered in time, {outcome}"
+
+
 def test_duplicate_answers_are_dropped() -> None:
     sde = Client(InMemoryTransport(lambda request: [{"value": 1}, {"value": 1}, {"value": 2}]))
     assert [sde.estimate("u").value for _ in range(3)] == [1, 1, 1]
