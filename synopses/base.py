@@ -94,7 +94,9 @@ class Synopsis(abc.ABC):
 
     @property
     def params(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.parameters}
+        values = {name: getattr(self, name) for name in self.parameters}
+        known = self.parameters.items()
+        return {n: values[n] for n, p in known if not p.added or values[n] != p.default}
 
     # -- the four verbs -----------------------------------------------------------------------
 

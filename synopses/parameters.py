@@ -50,7 +50,8 @@ REQUIRED: Any = _Required()
 class Parameter:
     """One declared parameter: its type, its default, the values it may take, and what it means.
 
-    Of a text `most` limits the characters, of a list the entries.
+    Of a text `most` limits the characters, of a list the entries. One that was `added` after
+    states were kept is part of them only if it has another value than its default.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Parameter:
     most: float | None = None
     choices: tuple[str, ...] = ()
     unit: str = ""
+    added: bool = False
 
     @property
     def expected(self) -> str:
@@ -155,6 +157,7 @@ def parameter(
     most: float | None = None,
     choices: tuple[str, ...] = (),
     unit: str = "",
+    added: bool = False,
 ) -> Any:
     """Declare a parameter in the body of a `Synopsis` class; name and type come from there."""
-    return Parameter("", object, default, doc, above, below, least, most, choices, unit)
+    return Parameter("", object, default, doc, above, below, least, most, choices, unit, added)

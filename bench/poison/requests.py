@@ -134,7 +134,7 @@ def definition(kind: str, rng: Random) -> dict[str, Any]:
     """The fields of a create of this kind."""
     cls = KINDS[kind]
     told = cls.value_fields
-    several = told if isinstance(told, int) else cls.example().params[told]
+    several = told if isinstance(told, int) else getattr(cls.example(), told)
     names = ["price", "volume", "v", "x"][:several]
     return {
         "dataset": rng.choice(DATASETS),

@@ -32,6 +32,7 @@ class DeclaredParameter(msgspec.Struct, frozen=True, kw_only=True):
     most: int | float | None
     choices: tuple[str, ...]
     unit: str
+    added: bool = False
 
     @classmethod
     def of(cls, parameter: Parameter) -> Self:

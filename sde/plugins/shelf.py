@@ -132,7 +132,9 @@ class Shelf(Kinds):
             self.require_sound(versions[-1].kind)
         if not sound:
             raise Refusal(
-                Code.UNKNOWN_KIND, f"kind={asked[:80]!r}: expected one of {', '.join(self)}", "kind"
+                Code.UNKNOWN_KIND,
+                f"kind={asked[:80]!r}: expected one of {', '.join(sorted(self))}",
+                "kind",
             )
         return max(sound, key=lambda v: v.version).kind
 

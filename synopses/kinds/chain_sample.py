@@ -51,7 +51,7 @@ class ChainSample(BankedSynopsis):
     window: int = parameter(
         10_000, least=1, most=10**8, unit="items", doc="how many of the last items to sample from"
     )
-    fields: int = parameter(1, least=1, most=64, doc="value fields kept of a record")
+    fields: int = parameter(1, least=1, most=64, doc="value fields kept of a record", added=True)
     max_key_bytes: int = parameter(
         48, least=1, most=1000, unit="bytes", doc="longer keys are cut when shown"
     )

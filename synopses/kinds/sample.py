@@ -64,7 +64,7 @@ class Sample(BankedSynopsis):
 
     k: int = parameter(100, least=1, most=10_000, doc="number of records")
     weighted: bool = parameter(False, doc="prefer records of larger (first) value")
-    fields: int = parameter(1, least=1, most=64, doc="value fields kept of a record")
+    fields: int = parameter(1, least=1, most=64, doc="value fields kept of a record", added=True)
     max_key_bytes: int = parameter(
         48, least=1, most=1000, unit="bytes", doc="longer keys are cut when shown"
     )

@@ -11,7 +11,7 @@ def same(one, two):
         if one.keys() == two.keys() <= {"tuples", "bytes"}:  # of a site: its frames may shrink
             return one.get("tuples") == two.get("tuples")
         # Replies did not have them.
-        since_then = {"declared", "digest", "missed", "warnings"} - two.keys()
+        since_then = {"declared", "digest", "missed", "unit", "warnings"} - two.keys()
         one = {key: value for key, value in one.items() if key not in since_then}
         if one.keys() == two.keys() >= {"lower", "upper"} and bounds_were_mended(one):
             one, two = ({**reply, "lower": None, "upper": None} for reply in (one, two))

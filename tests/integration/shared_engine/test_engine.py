@@ -1,6 +1,7 @@
 """The whole engine on the real broker and real Spark, as its users meet it."""
 
 import base64
+import itertools
 import json
 
 import numpy as np
@@ -18,6 +19,7 @@ from clients import (
     UnknownStream,
     UnknownSynopsis,
 )
+from clients.lanes import lane_of
 from sde.records.loop import Tick, loop_bytes
 from sde.records.seal import LoopSeal
 from synopses import KINDS, Items
@@ -335,6 +337,26 @@ def ask_example(sde, kind, cls, question):
     query = cls.example_query(question.name) | named.get(question.name, {})
     target = {} if cls.mergeable or question.across else {"stream": "s1"}
     return sde.submit("estimate", uid=kind, query=query, **target)
+
+
+def test_history_of_which_one_partition_is_read_first_is_kept_whole(engine):
+    """In order in each partition: nothing is late, without any lateness, in a new data set too."""
+    lanes = PARTITIONS["in-5"]
+    by_lane = [[s for s in map(str, range(20)) if lane_of("past", s, lanes) == n] for n in range(5)]
+    with engine.client("in-5") as sde:
+        window = {"size": "1m", "keep": "6h", "lateness": "0s"}
+        sde.create("moments", dataset="past", uid="past", value="v", window=window)
+        sent = 0
+        for streams in by_lane:
+            for minute, stream in itertools.product(range(300), streams):
+                sde.send("past", stream, {"v": 1}, time=1_700_000_000_000 + 60_000 * minute)
+            if not sent:
+                wait_for_tuples(sde, "past", 300 * len(streams))
+            sent += 300 * len(streams)
+        wait_for_tuples(sde, "past", sent)
+        told = sde.describe("past").raw
+        assert (told["late"], told["late_dropped"]) == (0, 0)
+        sde.delete("past")
 
 
 def test_every_request_is_answered_exactly_once(engine):

@@ -8,7 +8,7 @@ DATASET = "Forex"
 UID = 1110
 PLACE = "requests-0-17"
 COUNTS = {"decimals": 3, "max_key_bytes": 48}
-SAMPLES = {"weighted": False, "fields": 1, "max_key_bytes": 48, "seed": 0}
+SAMPLES = {"weighted": False, "max_key_bytes": 48, "seed": 0}
 
 
 @dataclass(frozen=True)
