@@ -147,6 +147,13 @@ class CountedLayer(PanedLayer):
         counter = int(self._counter_of.find(np.array([stream]))[0])
         return int(self._counts[counter]) - 1 if counter >= 0 else None
 
+    def _gone_for(self, stream: np.uint64) -> int | None:
+        last = self.now_for(stream)
+        if last is None:
+            return None
+        first = last // self.window.pane - self.window.panes + 1
+        return first * self.window.pane if first > 0 else None
+
     def _reach(self, stream: np.uint64, kept: Kept, time: int) -> None:
         counter = self._counters_of(np.array([stream]), np.ones(1, np.bool_))
         reached = time + kept.tuples + kept.skipped

@@ -332,9 +332,13 @@ class PanedLayer(Layer):
         window = self.window
         at = self.now_for(stream) if at is None else at
         interval = asked(window, span) if span else open_window(window, at or 0)
-        gone = int(self._counters[_GONE])
-        require_kept(interval, None if gone == _UNSET else gone)
+        require_kept(interval, self._gone_for(stream), span)
         return self._merged(stream, interval, not is_one_of_all)
+
+    def _gone_for(self, stream: np.uint64) -> int | None:
+        """What was before this is not kept any more; None: nothing was given back yet."""
+        gone = int(self._counters[_GONE])
+        return None if gone == _UNSET else gone
 
     def now_for(self, stream: np.uint64) -> int | None:
         """The latest moment this layer knows of."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sde.records.watching import Watching
-from sde.wire import ON_CHANGE, Watch
+from sde.wire import ON_CHANGE, Code, Refusal, Watch
 
 _COMPARE = {
     ">=": operator.ge,
@@ -43,7 +43,14 @@ def decide(watching: Watching, value: Any) -> Decision | None:
 
 def _holds(condition: tuple[str, float], value: Any) -> bool:
     sign, limit = condition
-    return isinstance(value, int | float) and bool(_COMPARE[sign](value, limit))
+    if not isinstance(value, int | float | None):
+        raise Refusal(
+            Code.BAD_QUERY,
+            f"when={sign + ' ' + str(limit)!r}: expected a question whose value is a number; name "
+            "one in `query`",
+            "when",
+        )
+    return value is not None and bool(_COMPARE[sign](value, limit))
 
 
 def _moved(request: Watch, last: Any, value: Any) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.banks.intervals import Interval
+from sde.banks.intervals import Interval, NotKept
 from sde.banks.layer import Held, Layer, StreamsHere
 from sde.banks.panes import PanedLayer
 from sde.records.left_out import LeftOut
@@ -173,7 +173,12 @@ class _Rows:
     def row(self, here: StreamsHere, place: int) -> Found:
         """The row of a stream. One that cannot be answered has no value, and says why."""
         stream = here.names[place]
-        held = self._held(here.hashes[place], here.slots(place))
+        try:
+            held = self._held(here.hashes[place], here.slots(place))
+        except NotKept as error:
+            if self._layer.window is None or not self._layer.window.count:
+                raise  # for all streams alike
+            return self._without_value(stream, 0, [error.fault.message]), None
         if held is None:
             return self._without_value(stream, 0, ["no session of it ends there"]), None
         tuples, interval = held.tuples, held.interval

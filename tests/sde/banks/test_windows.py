@@ -205,6 +205,28 @@ def test_windows_by_count_hold_the_last_tuples_of_a_stream():
     assert described(engine)["panes"] <= 6
 
 
+def test_windows_by_count_that_are_not_kept_any_more_are_refused():
+    """They were answered with 0, and spans that began before with the part that was left."""
+    engine = LocalEngine(shards=2)
+    engine.run([create("w", scope="stream", window={"size": 10, "keep": 20})])
+    for stream, count in (("long", 95), ("short", 12)):
+        engine.send("d", [(stream, {"k": n}) for n in range(count)])
+
+    def total(stream, **part):
+        query = {"type": "total"}
+        return engine.ask(op="estimate", uid="w", stream=stream, query=query, **part)
+
+    assert total("short", end=10)["value"] == total("long", end=80)["value"] == 10
+    assert total("long", **{"from": 60, "to": 90})["value"] == 30
+    for part, field in (({"end": 10}, "end"), ({"from": 0, "to": 90}, "from")):
+        reply = total("long", **part)
+        assert (reply["code"], reply["field"]) == ("bad_query", field)
+        assert "is not kept any more" in reply["message"]
+    long, short = total("*", end=10)["value"]
+    assert (long["stream"], long["value"], short["value"]) == ("long", None, 10)
+    assert "is not kept any more" in long["warnings"][0]
+
+
 def test_tuples_that_are_years_apart_find_their_panes():
     engine = LocalEngine(shards=1)
     engine.run([window_request("count_min", "stream", {"size": "1h", "lateness": "40d"})])

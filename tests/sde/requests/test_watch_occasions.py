@@ -358,3 +358,11 @@ def test_a_clock_that_was_set_back_changes_nothing():
     assert told(after(engine, 3)) == []
     assert engine.due == T0 + 11_000
     assert told(after(engine, 11)) == [(2, 0)]
+
+
+def test_a_condition_on_what_is_no_number_is_said_to_be_none():
+    """The watch was accepted, and never told anything."""
+    engine = started(create("u", "moments", value="v"), watch(query={}, when="> 3"))
+    replies = [*engine.replies(data=tuples("d", [("s", {"k": "a", "v": 9})])), *engine.settle()]
+    assert [reply["code"] for reply in replies] == ["bad_query"]
+    assert "expected a question whose value is a number" in replies[0]["message"]
