@@ -92,7 +92,7 @@ def _rows(written: EngineStatus, known: dict[str, Any]) -> list[list[str]]:
         "reads": _reads(written),
         "batches": _batches(written),
         "passed over": f"{written.passed_over:,} messages",
-        "faults": _fault_text(known["faults"]),
+        "dead letters": _fault_text(known["faults"]),
         "memory": _memory(known),
         "disk": ", ".join(f"{name} {size(n)}" for name, n in known["disk"].items() if n),
     }

@@ -34,8 +34,8 @@ and each says at which rate.""",
 `quantiles` where ranks matter. `histogram` where the range is known: exact counts.""",
     "What are mean, variance, extremes?": "`moments`: exact.",
     "What do typical records look like?": """\
-`sample`; it keeps the key, one value and the time of each record. `chain_sample` for the last
-`window` records of one stream.""",
+`sample`; it keeps the key, the value fields and the time of each record. `chain_sample` for the
+last `window` records of one stream.""",
     "Where do points cluster?": "`coreset`: one state answers for every number of centres.",
     "Which streams move together?": """\
 `dft`: no pair is missed. `lsh` with tens of thousands of streams: bitmaps are compared instead of

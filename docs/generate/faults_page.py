@@ -11,7 +11,7 @@ from sde.wire.faults import Code
 _INTRODUCTION = """\
 A request that cannot be carried out gets a reply with `"status": "error"`, a `code` of this list,
 a `message` for people and, where one is to blame, the name of the `field`. A message that is no
-request or tuple at all goes to the dead-letter topic with the same codes. Nothing stops the job.
+tuple at all goes to the dead-letter topic with the same codes. Nothing stops the job.
 
 The message names the field, its value and what was expected. Programs should look at the code:
 the list is closed, and a code keeps its meaning. In Python each code is an exception, a subclass of

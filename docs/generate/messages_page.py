@@ -117,7 +117,7 @@ are too large together (64 MiB).
 
 ## Dead letters
 
-What is no tuple or request at all becomes a message on the dead-letter topic: `topic`, `partition`,
+What is no tuple at all becomes a message on the dead-letter topic: `topic`, `partition`,
 `offset` and `line` say where it stood, `code` and `message` what was wrong, `bytes` how long it
 was, `excerpt` has its first 1024 bytes in base64. Of one message at most 1000 lines are
 reported one by one."""

@@ -39,7 +39,7 @@ def repartition(spark: SparkSession, checkpoint: Path, partitions: int) -> None:
 
 
 def _reason(error: str, partitions: int) -> str:
-    if "SAME" in error or "same" in error.split("\n")[0]:
+    if "ALREADY_MATCH" in error:
         return f"the state has {partitions} partitions already"
     if re.search("FAILED_BATCH|uncommitted|failed batch", error, re.IGNORECASE):
         return "the last batch was not finished: start the engine once, stop it, and try again"

@@ -85,7 +85,7 @@ def test_faults_that_cannot_be_read_are_left_out(data, monkeypatch):
         write_status(data)
         result = run()
     assert result.exit_code == 0
-    assert "faults" not in result.stdout
+    assert "dead letters" not in result.stdout
 
 
 def test_an_engine_that_was_killed_is_gone(data):
