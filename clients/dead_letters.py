@@ -46,16 +46,19 @@ def _count(consumer: Consumer, topic: str, since_ms: int) -> Counter[str]:
     while ends and time.monotonic() < deadline:
         for message in consumer.consume(_AT_ONCE, _SECONDS_A_POLL):
             if message.error() is None:
-                found[_code(message.value() or b"")] += 1
+                found.update(_codes(message.value() or b""))
         for at in consumer.position(starts):  # also behind marks of transactions
             if at.offset >= ends.get(at.partition, 0):
                 ends.pop(at.partition, None)
     return found
 
 
-def _code(payload: bytes) -> str:
+def _codes(payload: bytes) -> list[str]:
+    """The code of a letter, or of a reply that refuses; other replies have none."""
     try:
-        letter = orjson.loads(payload)
+        message = orjson.loads(payload)
     except orjson.JSONDecodeError:
-        return "unknown"
-    return str(letter.get("code", "unknown")) if isinstance(letter, dict) else "unknown"
+        return ["unknown"]
+    if not isinstance(message, dict):
+        return ["unknown"]
+    return [] if message.get("status") == "ok" else [str(message.get("code", "unknown"))]

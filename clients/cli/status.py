@@ -80,7 +80,11 @@ def _faults(session: Session, written: EngineStatus) -> dict[str, int] | None:
         return None
     try:
         settings, topics = session.kafka()
-        return dict(recent_faults(settings, topics.dead_letters, _FAULT_SECONDS))
+        letters, refusals = (
+            recent_faults(settings, topic, _FAULT_SECONDS)
+            for topic in (topics.dead_letters, topics.output)
+        )
+        return dict(letters + refusals)
     except Unreachable:
         return None
 
@@ -92,7 +96,7 @@ def _rows(written: EngineStatus, known: dict[str, Any]) -> list[list[str]]:
         "reads": _reads(written),
         "batches": _batches(written),
         "passed over": f"{written.passed_over:,} messages",
-        "dead letters": _fault_text(known["faults"]),
+        "faults": _fault_text(known["faults"]),
         "memory": _memory(known),
         "disk": ", ".join(f"{name} {size(n)}" for name, n in known["disk"].items() if n),
     }

@@ -389,6 +389,8 @@ def test_the_faults_of_late_are_counted_by_their_codes(broker, topics):
         for code in codes:
             letter = orjson.dumps({"code": code, "excerpt": ""})
             producer.produce(topics.dead_letters, letter, timestamp=at)
+            reply = orjson.dumps({"status": "ok", "value": {"code": code}})
+            producer.produce(topics.dead_letters, reply, timestamp=at)
         producer.commit_transaction()
     assert recent_faults(settings, topics.dead_letters, 60) == {"late": 2, "bad_json": 1}
 

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import time
+from collections import Counter
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +18,8 @@ from clients.errors import Unreachable
 def data(monkeypatch, tmp_path):
     monkeypatch.setenv("SDE_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("SDE_BOOTSTRAP_SERVERS", raising=False)
-    monkeypatch.setattr(status, "recent_faults", lambda *_: {"late": 3, "bad_json": 2000})
+    found = {"sde-dead-letters": Counter(late=3), "sde-output": Counter(bad_json=2000)}
+    monkeypatch.setattr(status, "recent_faults", lambda _, topic, __: found[topic])
     return tmp_path
 
 
@@ -85,7 +87,7 @@ def test_faults_that_cannot_be_read_are_left_out(data, monkeypatch):
         write_status(data)
         result = run()
     assert result.exit_code == 0
-    assert "dead letters" not in result.stdout
+    assert "faults" not in result.stdout
 
 
 def test_an_engine_that_was_killed_is_gone(data):
