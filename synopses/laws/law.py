@@ -138,7 +138,26 @@ def disagreement(one: Estimate, two: Estimate) -> str:
 
 
 def demand_same(one: Synopsis, two: Synopsis) -> None:
-    demand(one.to_bytes() == two.to_bytes(), "the bytes differ")
+    if one.to_bytes() != two.to_bytes():
+        raise LawError(_difference(one, two))
+
+
+def _difference(one: Synopsis, two: Synopsis) -> str:
+    """Where two states differ, for whoever looks for the reason."""
+    if not isinstance(one, BankedSynopsis) or not isinstance(two, BankedSynopsis):
+        return "the bytes differ"
+    for name, array in one.arrays.items():
+        other = two.arrays[name]
+        places = np.argwhere(array[0] != other[0])
+        if len(places):
+            at = tuple(places[0].tolist())
+            rounding = array.dtype.kind == "f" and np.allclose(array, other)
+            return (
+                f"the bytes differ: {len(places)} of {array[0].size} numbers of array {name!r}, "
+                f"the first at {list(at)}: {array[0][at]} and {other[0][at]}"
+                + ("; sums of floats depend on the order of adding" if rounding else "")
+            )
+    return "the bytes differ, and the arrays do not"
 
 
 def demand(holds: bool, otherwise: str) -> None:

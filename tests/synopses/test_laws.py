@@ -11,6 +11,7 @@ from synopses import (
     CountMin,
     Estimate,
     Items,
+    Moments,
     StateError,
     from_bytes,
     laws,
@@ -215,3 +216,17 @@ def test_a_digest_tells_states_parameters_and_kinds_apart(cls):
     assert len(filled.digest()) == 16
     others = {other.example().digest() for other in KINDS.values()}
     assert len(others) == len(KINDS)
+
+
+def test_states_that_differ_are_told_where():
+    class Total(Moments):
+        """Keeps what the last merge brought."""
+
+        kind = "total"
+
+        def _merge(self, other):
+            for name, array in other.arrays.items():
+                self.arrays[name][:] = array
+
+    with pytest.raises(LawError, match=r"the bytes differ: .* of array '\w+', the first at"):
+        check(Total)
