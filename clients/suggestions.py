@@ -113,7 +113,7 @@ def _hint(error: Refused, request: Mapping[str, Any]) -> str:
         kind = known.get(str(request.get("kind")))
         return nearest(name, [*kind.parameter_names, *_OF_CREATE]) if kind else ""
     if error.code == Code.BAD_QUERY and place == "query":
-        return _question_hint(name, request.get("query", {}))
+        return _question_hint(name, request.get("query", {}), error.message)
     if error.code == Code.BAD_REQUEST and place == "window":
         return nearest(name, _OF_WINDOW)
     if error.code == Code.BAD_REQUEST and error.field in OF_WATCH - {"query"}:
@@ -124,11 +124,11 @@ def _hint(error: Refused, request: Mapping[str, Any]) -> str:
     return ""
 
 
-def _question_hint(name: str, query: Mapping[str, Any]) -> str:
-    """Which kind was asked is not known here: the names of all kinds serve."""
+def _question_hint(name: str, query: Mapping[str, Any], message: str) -> str:
+    """Which kind was asked is not known here: the fault names its questions."""
     asked = query.get("type")
     if name == "type":
-        return nearest(str(asked), {each.name for each in _questions()})
+        return nearest(str(asked), message.partition("expected one of ")[2].split(", "))
     return nearest(name, _arguments_of(asked) | OF_WATCH)
 
 

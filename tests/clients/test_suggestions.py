@@ -153,3 +153,16 @@ def test_names_of_a_plugin_are_left_to_the_engine() -> None:
     handle = Client(transport).create("speeding@2", dataset="d", keyy="x", limit=50)
     handle.estimate("fastes", strem="s")
     assert [each["op"] for each in transport.requests] == ["create", "estimate"]
+
+
+def test_a_question_is_only_suggested_if_the_kind_has_it() -> None:
+    """Of a plug-in only the engine knows the questions: its fault names them."""
+    fault = {
+        "status": "error",
+        "code": "bad_query",
+        "field": "query.type",
+        "message": "query.type='countz': expected one of counts, seen",
+    }
+    sde = Client(InMemoryTransport(lambda _: [fault]))
+    with pytest.raises(BadQuery, match=r"Did you mean counts\?"):
+        sde.synopsis("u").estimate("countz")
