@@ -68,9 +68,11 @@ def _of_type(native: Message) -> str:
 def _estimation(message: Message, native: Message) -> Any:
     value: Any = native.get("value")
     kind = native.get("kind")
+    if value is None:  # nothing that came fitted
+        return None
     if kind in ("sample", "chain_sample") and whole(message.get("synopsisID")) == _CHAIN_SAMPLER:
         return [record["value"] for record in value]
-    if kind == "trajectory" and value is not None:
+    if kind == "trajectory":
         return _position(value, native.get("stream"))
     return value
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sde.infore import answer_of, belongs_in_log, logging_message, reply_key
 from sde.records.loop import Loop
 from sde.records.outgoing import LoopWriter, Outgoing, Topic, json_bytes
-from sde.wire import ReplyFields
+from sde.requests.boundary import fault_of
+from sde.wire import Code, Fault, ReplyFields
 from sde.wire.forms import InforeMessage
 
 
@@ -21,6 +22,13 @@ class ReplyWriter:
         """`infore`: the request, which came at `time`, if it was in that dialect."""
         if infore is None:
             return Outgoing(key, json_bytes(fields))
+        try:
+            return self._in_dialect(fields, infore, time)
+        except Exception as error:
+            fault = fault_of(error, infore, lambda failure: Fault(Code.INTERNAL, failure.reason))
+            return self._in_dialect({**fields, **fault.as_json()}, infore, time)
+
+    def _in_dialect(self, fields: ReplyFields, infore: InforeMessage, time: int) -> Outgoing:
         if self._has_log and belongs_in_log(infore, fields):
             message = logging_message(infore, fields, time)
             return Outgoing(reply_key(infore), json_bytes(message), Topic.LOG)

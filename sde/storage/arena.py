@@ -5,7 +5,7 @@ and whether somebody was in the middle of changing it. A token that is not the e
 dirty header, missing or cut files, another boot of the machine or another format: the arena is
 thrown away and built again from the state store. One lock for each shard keeps two tasks apart.
 
-    shard-3/lock  header  arrays/<group>/<array>@<dtype>@<row>  blobs/<blob>
+    shard-3/lock  birth  header  arrays/<group>/<array>@<dtype>@<row>  blobs/<blob>
 
 A group is what a name has before its first dot: what is dropped together lies together.
 """
@@ -16,6 +16,7 @@ import fcntl
 import mmap
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -72,6 +73,7 @@ class Arena:
         self._folder = folder
         self._maps: dict[str, _Mapped] = {}
         self._begun: int | None = None  # inode of the header that `begin` wrote
+        self._birth = self._read_birth()
 
     def refresh(self) -> None:
         """See what other processes changed: arrays that grew, came or went."""
@@ -86,7 +88,12 @@ class Arena:
     # -- validity ---------------------------------------------------------------------------------
 
     def holds(self, token: str) -> bool:
-        """Whether the arena reflects exactly the version `token`."""
+        """Whether the arena reflects exactly the version `token`, and is the one that was opened.
+
+        Of one that was built again meanwhile, what this process knows may never have happened.
+        """
+        if self._read_birth() != self._birth:
+            return False
         try:
             header = (self._folder / "header").read_text()
             return header == _header(_CLEAN, token) + self._inventory()
@@ -122,6 +129,15 @@ class Arena:
         (self._folder / "header").unlink(missing_ok=True)
         for name in ("arrays", "blobs"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
+        self._birth = uuid.uuid4().bytes
+        self._write("birth", self._birth)
+
+    def _read_birth(self) -> bytes:
+        """What `clear` wrote; nothing in an arena that never was built again."""
+        try:
+            return (self._folder / "birth").read_bytes()
+        except OSError:
+            return b""
 
     def copy_to(self, folder: Path) -> None:
         """The same arrays and blobs in another folder."""

@@ -187,6 +187,15 @@ def test_the_chain_sampler_tells_values_that_came():
     assert 0.1 < share_below < 0.9
 
 
+@pytest.mark.parametrize("number", [10, 12])
+def test_where_nothing_that_came_fitted_there_is_no_estimation(number):
+    """It killed the batch: a sample without a value was read as a list."""
+    kind = PROGRAMS[number].definition.kind
+    native = {"op": "estimate", "status": "ok", "kind": kind, "value": None, "stream": "s"}
+    told = answer_of({"requestID": 3, "synopsisID": number, "uid": 7, "param": []}, native)
+    assert told["estimation"] is None
+
+
 @pytest.mark.parametrize("number", [14, 15])
 def test_a_distributed_sample_tells_records_that_came(number):
     sample = asking(number)()["estimation"]

@@ -3,6 +3,7 @@
 import itertools
 import shutil
 import subprocess
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -167,6 +168,37 @@ def test_an_attempt_whose_commit_was_lost_does_not_count(tmp_path, expected):
         worker.backing = committed
         worker.run(batch)
     assert worker.content() == expected
+
+
+@contextmanager
+def process(knows):
+    """Another process of the same machine, with what it knows of shards."""
+    durable._open_shards.clear()
+    durable._open_shards.update(knows)
+    yield
+    knows.clear()
+    knows.update(durable._open_shards)
+
+
+def test_an_attempt_that_does_not_count_is_forgotten_by_the_process_that_made_it(
+    tmp_path, expected
+):
+    """Another process built the arena again: as large as before, and yet another."""
+    worker, one, other = Worker(tmp_path / "shard", DictBacking()), {}, {}
+    for batch in range(0, 6, 2):
+        committed = worker.backing.copy()
+        with process(one):
+            worker.run(batch + 50)
+        worker.backing = committed
+        with process(other):
+            worker.run(batch)
+        with process(one):
+            worker.run(batch + 1)
+            with worker.keeper().opened() as shard:
+                assert shard.registry.find(f"u{batch + 50}") is None
+                assert shard.registry.find(f"u{batch}") is not None
+    with process(one):
+        assert worker.content() == expected
 
 
 def test_a_task_that_fails_between_two_adds_is_repeated_from_the_committed_state(

@@ -50,6 +50,19 @@ def test_only_a_clean_arena_with_the_right_token_is_trusted(tmp_path):
     assert not arena.holds("t1")
 
 
+def test_an_arena_that_another_process_built_again_is_not_the_one_that_was_opened(tmp_path):
+    """What was read of it may be what a batch did that then failed."""
+    stale, builder = filled(Arena(tmp_path)), Arena(tmp_path)
+    stale.begin()
+    stale.finish("of a batch that failed")
+    builder.clear()
+    filled(builder).begin()
+    builder.finish("t")
+    assert builder.holds("t")
+    assert Arena(tmp_path).holds("t")
+    assert not stale.holds("t")
+
+
 def test_dropping_forgets_a_group(tmp_path):
     for store in (filled(Arena(tmp_path)), filled(MemoryStore())):
         store.drop("numbers")
