@@ -56,14 +56,14 @@ class NotKept(Refusal):
     """A question about what is not kept any more."""
 
 
-def require_kept(interval: Interval, gone: int | None, span: Span | None) -> None:
+def require_kept(interval: Interval, gone: int | None) -> None:
     """NotKept if an interval begins before what is kept."""
     if gone is not None and interval[0] < gone:
         raise NotKept(
             Code.BAD_QUERY,
-            f"what was before {gone} is not kept any more: expected what came later, or create "
-            "the synopsis with a longer `keep`",
-            "end" if span is not None and span.start is None else "from",
+            f"what was before {gone} is not kept any more: expected a later time, or create the "
+            "synopsis with a longer `keep`",
+            "from",
         )
 
 

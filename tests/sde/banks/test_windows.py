@@ -218,9 +218,9 @@ def test_windows_by_count_that_are_not_kept_any_more_are_refused():
 
     assert total("short", end=10)["value"] == total("long", end=80)["value"] == 10
     assert total("long", **{"from": 60, "to": 90})["value"] == 30
-    for part, field in (({"end": 10}, "end"), ({"from": 0, "to": 90}, "from")):
+    for part in ({"end": 10}, {"from": 0, "to": 90}):
         reply = total("long", **part)
-        assert (reply["code"], reply["field"]) == ("bad_query", field)
+        assert reply["code"] == "bad_query"
         assert "is not kept any more" in reply["message"]
     long, short = total("*", end=10)["value"]
     assert (long["stream"], long["value"], short["value"]) == ("long", None, 10)
