@@ -11,6 +11,7 @@ Exits with 1 if one does, or if a request is refused.
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
+    importlib.import_module("matplotlib")  # after an hour it would be late to find it missing
     with (
         new_site("--plugins", "open") as site,
         site.engine,
