@@ -134,6 +134,8 @@ def plant(site: Site, seed: int) -> Passed:
         asking.stop()
         wait_until_counted(sde, passed.good)
         passed.wrong = wrong_states(sde, passed.good)
+        for name in (*passed.wrong[:3], *passed.wrong[-3:]):
+            print(f"wrong after {passed.good:,} good tuples: {name}", flush=True)
     return passed
 
 
