@@ -6,7 +6,8 @@ rows      rows of JSON, valid, nearly valid and not at all: decoded as the engin
           with every row left to the plain reader (orjson). The blocks and letters must be equal.
 frames    mutated Arrow frames: each is read or refused, whatever is wanted of it, and the tuples
           beside it are not touched.
-batches   mutated record batches of Kafka: what comes out lies inside what went in.
+batches   mutated record batches of Kafka: what comes out lies inside what went in; payloads, keys,
+          headers and the value of one header.
 
 A difference is printed with the message that makes it; the last line says how many there are.
 """
@@ -18,6 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -27,13 +29,16 @@ from bench.decode import messages as as_messages
 from bench.fuzzing.frames import Frames
 from bench.fuzzing.record_batches import RecordBatches
 from bench.fuzzing.rows import Rows
-from sde.decoding import Decoded, Limits, Messages, decode_tuples
+from sde.decoding import Decoded, Limits, Messages, Pieces, decode_tuples
+from sde.decoding.headers import header_values
 from sde.kernels import json_scan
 from sde.kernels.compiling import CHECKED
 from sde.tuples.block import Block
 from sde.tuples.column import Column
 from sde.tuples.needs import Needs, NeedsByDataset
 from service.kafka import record_batches
+from service.kafka.chunk import Chunk, ChunkShape
+from service.kafka.cursor import Cursor
 from synopses.texts import Texts
 
 AT_ONCE = {"rows": 5_000, "frames": 50, "batches": 500}  # in one turn
@@ -134,25 +139,36 @@ def frames_differ(payloads: list[bytes], way: int) -> str | None:
 
 
 def batches_differ(payloads: list[bytes], way: int) -> str | None:
+    shape = ChunkShape(0, 40, keys=way % 3 > 0, headers=way % 3 > 1)
     for payload in payloads:
         source = np.full(len(payload) + record_batches.SLACK, 0xFF, np.uint8)
         source[: len(payload)] = np.frombuffer(payload, np.uint8)
-        buffer = np.empty(len(payload), np.uint8)
-        rows = np.empty((4, 40), np.int64)
+        chunk = Chunk(Cursor({}, "t", 0, 0, 100, 1), replace(shape, max_bytes=len(payload)))
         aborted = np.array([[0, 7]][: way % 2], np.int64).reshape(-1, 2)
         try:
             record_batches.following_offset(source, 0, len(payload), 0)
-            _, at, used, filled, _ = record_batches.unpack(
+            _, at, chunk.used, chunk.filled, _, chunk.extra_used = record_batches.unpack(
                 source, 0, len(payload), aborted, np.zeros(len(aborted), np.int64), 0, 100,
-                buffer, 0, *rows, 0,
+                *chunk.state(), *chunk.extra_state(),
             )  # fmt: skip
+            messages = chunk.messages()
+            found = [messages.keys] if messages.keys is not None else []
+            if messages.headers is not None:
+                found += [messages.headers, header_values(messages.headers, "site")]
         except Exception as error:
             return f"{error!r}"
-        starts, ends, offsets, _ = rows[:, :filled]
-        fits = at <= len(payload) and used <= len(payload) and (starts <= ends).all()
-        if not fits or (np.diff(offsets) <= 0).any() or (ends >= used).any():
+        within = at <= len(payload) and all(_lie_within(pieces) for pieces in found)
+        payloads_fit = (messages.starts <= messages.ends).all()
+        payloads_fit &= (messages.ends < len(messages.buffer)).all()
+        if not within or not payloads_fit or (np.diff(messages.offsets) <= 0).any():
             return "messages that are not there"
     return None
+
+
+def _lie_within(pieces: Pieces) -> bool:
+    is_there = pieces.starts >= 0
+    fits = (pieces.starts <= pieces.ends) & (pieces.ends <= len(pieces.buffer))
+    return bool((fits & (is_there | (pieces.ends == -1))).all())
 
 
 Differ = Callable[[list[bytes], int], str | None]

@@ -6,12 +6,14 @@ import struct
 from random import Random
 
 from bench.fuzzing.mutations import mutated
+from sde.decoding.headers import packed_headers, varint
 
 # Numbers in records are zigzag varints; these are the largest, the smallest, and one too long.
 TOKENS = (
     b"\xfe" + b"\xff" * 8 + b"\x01", b"\xff" * 9 + b"\x01", b"\x80" * 10, b"\xff" * 12, b"\x00",
     b"\x01", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00\x00\x00\x31", b"\x02",
 )  # fmt: skip
+HEADERS = ("site", "sit", "type", "")
 
 
 class RecordBatches:
@@ -39,10 +41,16 @@ class RecordBatches:
         rng = self._rng
         key = None if rng.random() < 0.5 else b"k" * int(rng.random() * 9)
         value = None if rng.random() < 0.1 else b"v" * int(rng.random() * 90)
-        body = b"\0" + _varint(int(rng.random() * 1000)) + _varint(number)
+        body = b"\0" + varint(int(rng.random() * 1000)) + varint(number)
         for part in (key, value):
-            body += _varint(-1) if part is None else _varint(len(part)) + part
-        return _varint(len(body) + 1) + body + b"\0"
+            body += varint(-1) if part is None else varint(len(part)) + part
+        body += packed_headers([self._header() for _ in range(int(rng.random() ** 2 * 4))])
+        return varint(len(body)) + body
+
+    def _header(self) -> tuple[str, bytes | None]:
+        rng = self._rng
+        value = None if rng.random() < 0.2 else b"h" * int(rng.random() * 9)
+        return rng.choice(HEADERS), value
 
 
 def _batch(offset: int, records: list[bytes], attributes: int) -> bytes:
@@ -51,12 +59,3 @@ def _batch(offset: int, records: list[bytes], attributes: int) -> bytes:
         ">ibIhiqqqhii", 0, 2, 0, attributes, count - 1, 1000, 1000, 7, 0, 0, count
     )
     return struct.pack(">qi", offset, len(after_length) + len(body)) + after_length + body
-
-
-def _varint(number: int) -> bytes:
-    rest = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes((*out, rest))

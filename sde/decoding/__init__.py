@@ -2,6 +2,7 @@
 
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
+from sde.decoding.pieces import Pieces
 from sde.decoding.tuples import Decoded, decode_tuples
 
-__all__ = ["Decoded", "Limits", "Messages", "decode_tuples"]
+__all__ = ["Decoded", "Limits", "Messages", "Pieces", "decode_tuples"]

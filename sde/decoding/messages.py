@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sde.decoding.pieces import Pieces
+
 
 @dataclass(frozen=True)
 class Messages:
@@ -14,7 +16,8 @@ class Messages:
 
     Payload i is buffer[starts[i]:ends[i]]; each is followed by one newline, so the buffer is
     made of lines whenever the payloads are. A message without a payload (a tombstone) has
-    length 0. The arrays belong to the receiver: nothing writes to them again.
+    length 0. Keys and headers are there if the fetch was asked for them; `sde.decoding.headers`
+    reads the latter. The arrays belong to the receiver: nothing writes to them again.
     """
 
     topic: str
@@ -24,6 +27,8 @@ class Messages:
     ends: NDArray[np.int64]
     offsets: NDArray[np.int64]
     timestamps: NDArray[np.int64]  # ms since the epoch, -1 where the message has none
+    keys: Pieces | None = None
+    headers: Pieces | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -39,6 +44,8 @@ class Messages:
             self.ends[first:stop] - begin,
             self.offsets[first:stop],
             self.timestamps[first:stop],
+            self.keys.part(first, stop) if self.keys is not None else None,
+            self.headers.part(first, stop) if self.headers is not None else None,
         )
 
     def payload(self, index: int) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from sde.decoding import Messages
+from sde.decoding import Messages, Pieces
+from sde.decoding.headers import packed_headers
 
 Payload = bytes | Mapping[str, Any]  # as it is, or to be written as JSON
 TIME = 1_700_000_000_000  # when messages arrive if nothing else is said, ms
@@ -20,6 +21,8 @@ def messages(
     partition: int = 0,
     offset: int = 0,
     time: int = TIME,
+    keys: Sequence[bytes | None] | None = None,
+    headers: Sequence[Iterable[tuple[str, bytes | None]]] | None = None,
 ) -> Messages:
     """Messages with consecutive offsets, which all arrived at `time`."""
     encoded = [p if isinstance(p, bytes) else json.dumps(p).encode() for p in payloads]
@@ -33,4 +36,6 @@ def messages(
         ends=starts + lengths,
         offsets=offset + np.arange(len(encoded)),
         timestamps=np.full(len(encoded), time, np.int64),
+        keys=None if keys is None else Pieces.of(keys),
+        headers=None if headers is None else Pieces.of([packed_headers(h) for h in headers]),
     )

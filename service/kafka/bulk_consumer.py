@@ -9,7 +9,7 @@ import numpy as np
 
 from sde.decoding import Messages
 from service.kafka import drain as kernel
-from service.kafka.chunk import Chunk
+from service.kafka.chunk import Chunk, ChunkShape
 from service.kafka.config import KafkaSettings, consumer_config
 from service.kafka.cursor import Cursor
 from service.kafka.librdkafka import Consumer, Message, address, library
@@ -28,11 +28,11 @@ class BulkConsumer:
         self._timestamp = address(library().rd_kafka_message_timestamp)
         self._destroy = address(library().rd_kafka_message_destroy)
 
-    def read(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Iterator[Messages]:
+    def read(self, cursor: Cursor, shape: ChunkShape) -> Iterator[Messages]:
         self._consumer.assign(cursor.topic, cursor.partition, cursor.next)
         try:
             while not cursor.done:
-                chunk = self._chunk(cursor, max_bytes, max_messages)
+                chunk = self._chunk(cursor, shape)
                 if chunk.filled:
                     yield chunk.messages()
                     cursor.refresh()
@@ -43,9 +43,9 @@ class BulkConsumer:
     def close(self) -> None:
         self._consumer.close()
 
-    def _chunk(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Chunk:
+    def _chunk(self, cursor: Cursor, shape: ChunkShape) -> Chunk:
         """The next chunk: full, or the rest of the range."""
-        chunk = Chunk(cursor, max_bytes, max_messages)
+        chunk = Chunk(cursor, shape)
         while not cursor.done:
             if self._first == self._count:
                 self._take(cursor)

@@ -18,7 +18,7 @@ from sde.decoding import Messages
 from service.kafka import record_batches as kernel
 from service.kafka.broker_connection import BrokerConnection, Response, UnusualAnswer
 from service.kafka.bulk_consumer import BulkConsumer
-from service.kafka.chunk import Chunk
+from service.kafka.chunk import Chunk, ChunkShape
 from service.kafka.config import KafkaSettings
 from service.kafka.cursor import Cursor
 from service.kafka.inflating import inflated
@@ -38,12 +38,12 @@ class DirectConsumer:
         self._left_alone: dict[tuple[str, int], int] = {}
         self._bulk: BulkConsumer | None = None
 
-    def read(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Iterator[Messages]:
+    def read(self, cursor: Cursor, shape: ChunkShape) -> Iterator[Messages]:
         if not self._is_left_alone(cursor):
-            yield from self._read(cursor, max_bytes, max_messages)
+            yield from self._read(cursor, shape)
         if not cursor.done:
             self._bulk = self._bulk or BulkConsumer(self._settings)
-            yield from self._bulk.read(cursor, max_bytes, max_messages)
+            yield from self._bulk.read(cursor, shape)
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -57,9 +57,9 @@ class DirectConsumer:
         self._left_alone[key] = max(0, left - 1)
         return left > 0
 
-    def _read(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Iterator[Messages]:
+    def _read(self, cursor: Cursor, shape: ChunkShape) -> Iterator[Messages]:
         """The messages of the range up to the first answer that only the bulk consumer can read."""
-        chunk = Chunk(cursor, max_bytes, max_messages)
+        chunk = Chunk(cursor, shape)
         try:
             for answer in self._responses(cursor):
                 response = inflated(answer, cursor.end)
@@ -72,7 +72,7 @@ class DirectConsumer:
                     elif reason == kernel.CHUNK_FULL:
                         yield chunk.messages()
                         cursor.refresh()
-                        chunk = Chunk(cursor, max_bytes, max_messages)
+                        chunk = Chunk(cursor, shape)
                 if reason == kernel.UNUSUAL:
                     raise UnusualAnswer("batches of an old format, or damaged")
         except UnusualAnswer as unusual:
@@ -125,7 +125,7 @@ def _unpack(
     chunk: Chunk,
 ) -> tuple[int, int]:
     """(reason why the kernel stopped, position in the response to go on from)"""
-    reason, at, chunk.used, chunk.filled, reached = kernel.unpack(
+    reason, at, chunk.used, chunk.filled, reached, chunk.extra_used = kernel.unpack(
         response.source,
         at,
         response.end,
@@ -134,6 +134,7 @@ def _unpack(
         cursor.next,
         cursor.end,
         *chunk.state(),
+        *chunk.extra_state(),
     )
     cursor.advance(reached)
     return reason, at

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from sde.decoding import Messages
 from service.kafka import librdkafka
 from service.kafka.bulk_consumer import BulkConsumer
+from service.kafka.chunk import ChunkShape
 from service.kafka.config import PATIENCE_SECONDS, KafkaSettings, identity, is_plain
 from service.kafka.cursor import Cursor
 from service.kafka.direct_consumer import DirectConsumer
@@ -44,12 +45,15 @@ def fetch(
     *,
     max_bytes: int = MAX_BYTES,
     max_messages: int = MAX_MESSAGES,
+    keys: bool = False,
+    headers: bool = False,
     patience: float = PATIENCE_SECONDS,
     way: _Way | None = None,
 ) -> Iterator[Messages]:
     """The committed messages with start <= offset < end, in order, in chunks.
 
-    A chunk has at most `max_bytes` and `max_messages`, unless one message alone has more. `end`
+    A chunk has at most `max_bytes` and `max_messages`, unless one message alone has more; with
+    `keys` and `headers` it has those, too. `end`
     must not lie beyond the last stable offset. Offsets without a message (control records, aborted
     transactions, compaction) are passed over. While the broker is away the fetch waits, for
     `patience` seconds without progress; then, and for everything else that keeps a message
@@ -63,7 +67,7 @@ def fetch(
     # Taken out while in use: two fetches that run in turns never share an assignment.
     consumer = idle.pop() if idle else way(settings)
     try:
-        yield from consumer.read(cursor, max_bytes, max_messages)
+        yield from consumer.read(cursor, ChunkShape(max_bytes, max_messages, keys, headers))
     except Exception:
         consumer.close()
         raise

@@ -6,11 +6,14 @@ Tests compare the other ways with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from sde.decoding import Messages
+from sde.decoding import Messages, Pieces
+from sde.decoding.headers import packed_headers
+from service.kafka.chunk import ChunkShape
 from service.kafka.config import KafkaSettings, consumer_config
 from service.kafka.cursor import Cursor
 
@@ -24,7 +27,7 @@ class PlainConsumer:
     def __init__(self, settings: KafkaSettings) -> None:
         self._consumer = Consumer(consumer_config(settings))
 
-    def read(self, cursor: Cursor, max_bytes: int, max_messages: int) -> Iterator[Messages]:
+    def read(self, cursor: Cursor, shape: ChunkShape) -> Iterator[Messages]:
         self._assign(cursor)
         taken: list[Message] = []
         size = 0
@@ -41,16 +44,17 @@ class PlainConsumer:
                     if offset >= cursor.end:
                         cursor.advance(cursor.end)
                         break
-                    length = len(message.value() or b"") + 1
-                    if taken and (size + length > max_bytes or len(taken) == max_messages):
-                        yield _pack(cursor, taken)
+                    length = _size(message, shape)
+                    is_full = size + length > shape.max_bytes or len(taken) == shape.max_messages
+                    if taken and is_full:
+                        yield _pack(cursor, taken, shape)
                         cursor.refresh()
                         taken, size = [], 0
                     taken.append(message)
                     size += length
                     cursor.advance(offset + 1)
             if taken:
-                yield _pack(cursor, taken)
+                yield _pack(cursor, taken, shape)
         finally:
             self._consumer.unassign()
 
@@ -70,7 +74,24 @@ class PlainConsumer:
         self._consumer.assign([TopicPartition(cursor.topic, cursor.partition, cursor.next)])
 
 
-def _pack(cursor: Cursor, taken: list[Message]) -> Messages:
+def _size(message: Message, shape: ChunkShape) -> int:
+    size = len(message.value() or b"") + 1
+    if shape.keys:
+        size += len(message.key() or b"")
+    if shape.headers:
+        size += len(_headers(message))
+    return size
+
+
+def _headers(message: Message) -> bytes:
+    try:
+        headers = cast("list[tuple[str, bytes | None]]", message.headers() or [])
+    except UnicodeDecodeError:  # a name that confluent-kafka cannot make a text of
+        headers = []
+    return packed_headers(headers)
+
+
+def _pack(cursor: Cursor, taken: list[Message], shape: ChunkShape) -> Messages:
     payloads = [message.value() or b"" for message in taken]
     ends = np.cumsum([len(payload) + 1 for payload in payloads], dtype=np.int64) - 1
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
@@ -82,4 +103,6 @@ def _pack(cursor: Cursor, taken: list[Message]) -> Messages:
         ends,
         np.array([message.offset() for message in taken], np.int64),
         np.array([message.timestamp()[1] for message in taken], np.int64),
+        Pieces.of([message.key() for message in taken]) if shape.keys else None,
+        Pieces.of([_headers(message) for message in taken]) if shape.headers else None,
     )

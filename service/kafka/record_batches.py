@@ -61,34 +61,50 @@ def following_offset(buffer, p, end, offset):
     return offset
 
 
+@njit(inline="always")
+def _keep(source, at, size, extra, used, spans, row):
+    """Copies a key or headers; -1 for one that is null. Returns how much of `extra` is used."""
+    if size < 0:
+        spans[0, row] = spans[1, row] = -1
+        return used
+    copy_bytes(source, at, extra, used, size)
+    spans[0, row] = used
+    spans[1, row] = used + size
+    return used + size
+
+
 @kernel_of(
-    "UniTuple(int64, 5)(uint8[::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
-    " uint8[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64)"
+    "UniTuple(int64, 6)(uint8[::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
+    " uint8[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64,"
+    " uint8[::1], int64, int64[:, ::1], int64[:, ::1])"
 )
 def unpack(
     source, p, end, aborted, aborting, next_offset, end_offset,
     buffer, used, starts, ends, offsets, timestamps, filled,
+    extra, extra_used, keys, headers,
 ):  # fmt: skip
     """Moves messages of source[p:end] into the chunk until something stops it.
 
     `aborted` has a row (first offset, producer) for each aborted transaction, by offset, and
     aborting[i] says whether messages of the i-th are being passed over: 0 not yet, 1 now, 2 no
-    more. Returns (reason, the batch to go on with, bytes used, rows filled, next offset). The
-    source goes on for SLACK bytes behind its end.
+    more. `keys` and `headers` get starts and ends in `extra`; one of length 0 is not asked for.
+    Returns (reason, the batch to go on with, bytes used, rows filled, next offset, bytes of `extra`
+    used). The source goes on for SLACK bytes behind its end.
     """
+    wants_keys, wants_headers = keys.shape[1] > 0, headers.shape[1] > 0
     while p + _HEADER_SIZE <= end:
         size = _BEFORE_BATCH + _integer(source, p + _LENGTH, 4)
         if size < _HEADER_SIZE:
-            return UNUSUAL, p, used, filled, next_offset
+            return UNUSUAL, p, used, filled, next_offset, extra_used
         if p + size > end:
             break
         attributes = _integer(source, p + _ATTRIBUTES, 2)
         if load_byte(source, p + _MAGIC) != 2 or attributes & _COMPRESSION:
-            return UNUSUAL, p, used, filled, next_offset
+            return UNUSUAL, p, used, filled, next_offset, extra_used
         base = _integer(source, p, 8)
         last = base + _integer(source, p + _LAST, 4)
         if base >= end_offset:
-            return RANGE_DONE, p, used, filled, end_offset
+            return RANGE_DONE, p, used, filled, end_offset, extra_used
         record = p + _HEADER_SIZE
         batch_end = p + size
         is_aborted = False
@@ -106,25 +122,34 @@ def unpack(
             while record < batch_end:
                 at, length = _varint(source, record)
                 if not 0 <= length <= batch_end - at:  # a sum could overflow
-                    return UNUSUAL, p, used, filled, next_offset
+                    return UNUSUAL, p, used, filled, next_offset, extra_used
                 record = at + length
                 at, time = _varint(source, at + 1)
                 at, delta = _varint(source, at)
-                at, key = _varint(source, at)
-                key = max(key, 0)
-                if key > record - at:
-                    return UNUSUAL, p, used, filled, next_offset
-                at, value = _varint(source, at + key)
+                key_at, key = _varint(source, at)
+                if key > record - key_at:
+                    return UNUSUAL, p, used, filled, next_offset, extra_used
+                at, value = _varint(source, key_at + max(key, 0))
                 value = max(value, 0)
                 if value > record - at:
-                    return UNUSUAL, p, used, filled, next_offset
+                    return UNUSUAL, p, used, filled, next_offset, extra_used
                 offset = base + delta
                 if offset >= end_offset:
-                    return RANGE_DONE, p, used, filled, end_offset
+                    return RANGE_DONE, p, used, filled, end_offset, extra_used
                 if offset < next_offset:
                     continue
                 if filled == starts.size or used + value + 1 > buffer.size:
-                    return CHUNK_FULL, p, used, filled, next_offset
+                    return CHUNK_FULL, p, used, filled, next_offset, extra_used
+                if wants_keys or wants_headers:
+                    behind = at + value
+                    needed = max(key, 0) * wants_keys + (record - behind) * wants_headers
+                    if extra_used + needed > extra.size:
+                        return CHUNK_FULL, p, used, filled, next_offset, extra_used
+                    if wants_keys:
+                        extra_used = _keep(source, key_at, key, extra, extra_used, keys, filled)
+                    if wants_headers:
+                        size = record - behind
+                        extra_used = _keep(source, behind, size, extra, extra_used, headers, filled)
                 copy_bytes(source, at, buffer, used, value)
                 starts[filled] = used
                 ends[filled] = used + value
@@ -138,6 +163,6 @@ def unpack(
                 next_offset = offset + 1
         next_offset = max(next_offset, last + 1)
         if next_offset >= end_offset:
-            return RANGE_DONE, p, used, filled, end_offset
+            return RANGE_DONE, p, used, filled, end_offset, extra_used
         p = batch_end
-    return RESPONSE_DONE, p, used, filled, next_offset
+    return RESPONSE_DONE, p, used, filled, next_offset, extra_used

@@ -11,9 +11,10 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from sde.decoding.headers import header_values, packed_headers
 from service.kafka import record_batches as kernel
 from service.kafka.bulk_consumer import BulkConsumer
-from service.kafka.chunk import Chunk
+from service.kafka.chunk import Chunk, ChunkShape
 from service.kafka.cursor import Cursor
 from service.kafka.direct_consumer import DirectConsumer
 from service.kafka.fetch import best_way, fetch
@@ -223,7 +224,7 @@ def test_what_is_compressed_is_read_directly_too(settings, make_topic, gather, c
             producer.produce(topic, b"%s %d" % (compression.encode(), i) * 20, partition=0)
         assert producer.flush(30) == 0
     consumer = DirectConsumer(settings)
-    found = gather(consumer.read(Cursor(settings, topic, 0, 3, 990, 30), 1 << 20, 300))
+    found = gather(consumer.read(Cursor(settings, topic, 0, 3, 990, 30), ChunkShape(1 << 20, 300)))
     assert found == gather(fetch(settings, topic, 0, 3, 990, way=PlainConsumer))
     assert consumer._bulk is None
     consumer.close()
@@ -238,15 +239,39 @@ def test_the_time_the_broker_appended_is_told_if_the_topic_wants_that(
     assert min(stamp for _, stamp, _ in found) > 1_700_000_000_000
 
 
-def test_keys_and_headers_are_passed_over(settings, make_topic, gather):
-    topic = make_topic()
-    producer = Producer(settings)
+def with_keys_and_headers(settings, topic):
+    """300 messages: keys null, empty and long; headers repeated, null, none."""
+    producer, sent = Producer(settings), []
     for i in range(300):
-        headers = [("h" * (i % 200), b"v" * (3 * i))] * (i % 4)
-        producer.produce(topic, b"%d" % i, b"k" * (5 * i), partition=0, headers=headers)
+        key = None if i % 5 == 0 else b"k" * (5 * (i % 50))
+        headers = [("h" * (j % 3), None if i % 7 == 0 else b"v" * i) for j in range(i % 6)]
+        producer.produce(topic, b"%d" % i, key, partition=0, headers=headers)
+        sent.append((key, headers))
     assert producer.flush(30) == 0
+    return sent
+
+
+def test_keys_and_headers_are_passed_over_if_nobody_asks(settings, make_topic, gather):
+    topic = make_topic()
+    with_keys_and_headers(settings, topic)
     found = all_ways(settings, topic, 0, 0, 300, gather)
     assert [payload for _, _, payload in found] == [b"%d" % i for i in range(300)]
+    assert all(chunk.keys is chunk.headers is None for chunk in fetch(settings, topic, 0, 0, 300))
+
+
+@pytest.mark.parametrize("max_bytes", [1, 900, 1 << 20])
+@pytest.mark.parametrize("way", [DirectConsumer, PlainConsumer])
+def test_keys_and_headers_arrive_as_they_were_sent(settings, make_topic, gather, way, max_bytes):
+    topic = make_topic()
+    sent = with_keys_and_headers(settings, topic)
+    asked = {"max_bytes": max_bytes, "keys": True, "headers": True, "way": way}
+    chunks = list(fetch(settings, topic, 0, 0, 300, **asked))
+    assert [payload for _, _, payload in gather(chunks)] == [b"%d" % i for i in range(300)]
+    assert [key for chunk in chunks for key in chunk.keys] == [key for key, _ in sent]
+    headers = [packed for chunk in chunks for packed in chunk.headers]
+    assert headers == [packed_headers(headers) for _, headers in sent]
+    values = [value for chunk in chunks for value in header_values(chunk.headers, "h")]
+    assert values == [dict(headers).get("h") for _, headers in sent]
 
 
 def test_damaged_batches_are_never_read_beyond_their_end():
@@ -267,10 +292,10 @@ def test_damaged_batches_are_never_read_beyond_their_end():
             data[rng.randrange(len(data))] = rng.randrange(256)
         source = np.zeros(len(data) + kernel.SLACK, np.uint8)
         source[: len(data)] = data
-        chunk = Chunk(Cursor({}, "t", 0, 0, 100, 1), 1 << 12, 50)
-        _, _, used, filled, reached = kernel.unpack(
+        chunk = Chunk(Cursor({}, "t", 0, 0, 100, 1), ChunkShape(1 << 12, 50))
+        _, _, used, filled, reached, _ = kernel.unpack(
             source, 0, len(data), np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, 100,
-            chunk.buffer, 0, chunk.starts, chunk.ends, chunk.offsets, chunk.timestamps, 0,
+            *chunk.state(), *chunk.extra_state(),
         )  # fmt: skip
         assert used <= len(data)
         if turn == 0:
