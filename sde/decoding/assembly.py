@@ -29,6 +29,8 @@ def assemble(
     for group, fields in zip(routes.groups, columns, strict=True):
         own = routes.order[group.start : group.end]
         needs = None if wanted is None else wanted.of(group.dataset)
+        if needs is not None:
+            fields = {name: fields[name] for name in fields if name in needs.fields}
         has_times, has_ids = (True, True) if needs is None else (needs.times, needs.ids)
         timed, placed = own if has_times else own[:0], own if has_ids else own[:0]
         arrivals, own_times = messages.timestamps[message_of[timed]], times[timed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ class Entries:
         larger.words[:used] = self.words[:used]
         self.fields, self.types = larger.fields, larger.types
         self.words, self.floats = larger.words, larger.floats
+
+
+@dataclass(frozen=True, slots=True)
+class RowValues:
+    """Those of row i are the entries row_entries[i, 0] to row_entries[i, 1], of which `used` are
+    filled, also those of rows that are not here; names[f] is the name of field number f."""
+
+    row_entries: NDArray[np.int64]
+    entries: Entries
+    used: int
+    names: list[str]
 
 
 class PlainEntries:

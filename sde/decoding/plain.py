@@ -48,7 +48,7 @@ def read_tuple(payload: bytes, limits: Limits) -> PlainTuple:
     if len(payload) > limits.max_tuple_bytes:
         text = f"a tuple of {len(payload):,} bytes: expected at most {limits.max_tuple_bytes:,}"
         raise Refusal(Code.TOO_LARGE, text)
-    message = _object(payload)
+    message = parse_object(payload)
     dataset = _first(message, "dataset", "dataSetkey")
     stream = _first(message, "stream", "streamID")
     return PlainTuple(
@@ -59,7 +59,7 @@ def read_tuple(payload: bytes, limits: Limits) -> PlainTuple:
     )
 
 
-def _object(payload: bytes) -> dict[str, Json]:
+def parse_object(payload: bytes) -> dict[str, Json]:
     try:
         message: Json = orjson.loads(payload)
     except orjson.JSONDecodeError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.decoding.entries import Entries, PlainEntries
+from sde.decoding.entries import Entries, PlainEntries, RowValues
 from sde.decoding.field_names import FieldNames
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
@@ -34,16 +34,13 @@ _NO_NAME = 1 << 40  # a number that no name has
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Tuples, in order. The row of tuple i is rows[i], its values entries row_entries[i, 0] to
-    row_entries[i, 1]; spans[:, i] are start and end of its data set and of its stream."""
+    """Tuples, in order. The row of tuple i is rows[i]; spans[:, i] are start and end of its data
+    set and of its stream."""
 
     rows: NDArray[np.int64]
     spans: NDArray[np.int64]
     times: NDArray[np.int64]
-    row_entries: NDArray[np.int64]
-    entries: Entries
-    used: int  # entries
-    names: list[str]
+    values: RowValues
 
 
 class Segments:
@@ -113,10 +110,7 @@ class Segments:
             rows=rows,
             spans=self._spans[:, chosen],
             times=self._times[chosen],
-            row_entries=self._row_entries[chosen],
-            entries=self._entries,
-            used=used,
-            names=names,
+            values=RowValues(self._row_entries[chosen], self._entries, used, names),
         )
 
     def _scan(self, names: FieldNames, first: int, end: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.decoding.assembly import assemble
-from sde.decoding.columns import build_columns
+from sde.decoding.columns import Groups, build_columns
 from sde.decoding.frames import decode_frames
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
@@ -32,7 +32,6 @@ from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Code, Fault
 
 _FRAME_START = np.array([255, 255, 255, 255], np.uint8)
-_BYTE_ORDER_MARK = np.array([0xEF, 0xBB, 0xBF], np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,13 @@ def decode_tuples(
     blocks: list[Block] = []
     checked = _sizes_checked(messages, limits, letters)
     # Forms seldom change from message to message: what has one form goes through together.
-    is_frame = _starts_with(pool.array, messages, checked, _FRAME_START)
-    for run in np.split(checked, np.flatnonzero(np.diff(is_frame)) + 1):
+    is_frame = np.empty(len(checked), np.bool_)
+    starting_with(pool.array, messages.starts, messages.ends, checked, _FRAME_START, is_frame)
+    changes = np.flatnonzero(np.diff(is_frame)) + 1
+    for own, run in zip(np.split(is_frame, changes), np.split(checked, changes), strict=True):
         if not len(run):
             continue
-        if _starts_with(pool.array, messages, run[:1], _FRAME_START)[0]:
+        if own[0]:
             blocks += decode_frames(messages, run, shards, limits, letters, wanted)
         else:
             blocks += _decode_text(messages, run, pool, shards, limits, letters, wanted)
@@ -87,18 +88,6 @@ def _sizes_checked(messages: Messages, limits: Limits, letters: Letters) -> NDAr
     return np.flatnonzero((sizes > 0) & (sizes <= limits.max_message_bytes))
 
 
-def _starts_with(
-    buffer: NDArray[np.uint8],
-    messages: Messages,
-    which: NDArray[np.int64],
-    mark: NDArray[np.uint8],
-) -> NDArray[np.bool_]:
-    """Of each message `which`, whether its payload begins with the bytes `mark`."""
-    fits = np.empty(len(which), np.bool_)
-    starting_with(buffer, messages.starts, messages.ends, which, mark, fits)
-    return fits
-
-
 def _decode_text(
     messages: Messages,
     which: NDArray[np.int64],
@@ -109,15 +98,15 @@ def _decode_text(
     wanted: NeedsByDataset | None,
 ) -> list[Block]:
     """The blocks of the messages `which`, all of them text."""
-    starts, ends = messages.starts[which], messages.ends[which]
-    starts += len(_BYTE_ORDER_MARK) * _starts_with(pool.array, messages, which, _BYTE_ORDER_MARK)
-    rows = cut_rows(pool.array, starts, ends, which, limits)
+    rows = cut_rows(pool.array, messages, which, limits)
     blocks: list[Block] = []
     for segment in Segments(pool, rows, messages, limits, letters, wanted):
         spans = segment.spans
         datasets, streams = (Spans(pool.array, spans[i], spans[i + 1]) for i in (0, 2))
         routes = route(datasets, streams, shards, wanted)
-        columns = build_columns(segment, routes, pool, wanted)
+        sizes = np.array([group.end - group.start for group in routes.groups], np.int64)
+        groups = Groups(routes.group_of, routes.place_of, sizes)
+        columns = build_columns(segment.values, groups, pool)
         message_of, lines = rows.messages[segment.rows], rows.lines[segment.rows]
         blocks += assemble(messages, routes, columns, segment.times, message_of, lines, wanted)
     return blocks
