@@ -45,7 +45,7 @@ class OneShard:
         return self.run(told, [])
 
     def run(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Report]:
-        stage = Maintain(self.shard, self._batch, None, TRUST)
+        stage = Maintain(self.shard, self._batch)
         self._batch += 1
         for partial in stage.on_batch(arrived, blocks):
             if isinstance(partial, Reply) and isinstance(partial.result, Refused):

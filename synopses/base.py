@@ -1,6 +1,6 @@
 """The one interface every synopsis implements.
 
-A kind is a class. It declares its parameters, its questions and four traits, and is written in
+A kind is a class. It declares its parameters, its questions and its traits, and is written in
 one of two forms:
 
 * `BankedSynopsis`: the state is a few arrays of fixed shape. `add_slots` adds a batch to many
@@ -35,12 +35,14 @@ Layout = dict[str, tuple[DTypeLike, tuple[int, ...]]]
 class Synopsis(abc.ABC):
     """A summary of a stream of items.
 
-    Four traits drive everything generic:
+    Five traits drive everything generic:
 
     mergeable     two synopses of disjoint inputs merge into the synopsis of all of it
     linear        the state is arrays and merging adds them: subtraction works too
     order_free    the state depends only on the multiset of items
     idempotent    adding an item twice is adding it once
+    sums_weights  of all items with one key only `Items.sums` matter: values are weights, counted in
+                  units of 10^-decimals, a parameter; `synopses.fixed_point.weights_of` reads both
     """
 
     kind: ClassVar[str]
@@ -49,6 +51,7 @@ class Synopsis(abc.ABC):
     linear: ClassVar[bool] = False
     order_free: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
+    sums_weights: ClassVar[bool] = False
     reads: ClassVar[frozenset[str]] = frozenset({"keys"})
     guarantee: ClassVar[str] = ""
     value_fields: ClassVar[int | str] = 1  # values of an item, or the parameter that tells

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.errors import StateError
+from synopses.items import Items, Sums
 from synopses.kernels import fixed_point as kernel
 
 LOSSES = "losses"
@@ -66,6 +67,37 @@ def to_units(
     if kernel.to_units(weights, unit, _LARGEST / unit, out):
         kernel.add_losses(losses, slots, weights, unit, _LARGEST / unit, positive_only)
     return out
+
+
+def sum_up(
+    weights: NDArray[np.float64], decimals: int, places: NDArray[np.int32], count: int
+) -> Sums:
+    """What the weights come to at each of `count` places; weight i is at places[i].
+
+    A kind that `sums_weights` gets the same state from these sums as from the weights.
+
+    >>> sum_up(np.array([1.0, -3.0, 2.0]), 0, np.array([0, 1, 1], np.int32), 2).sizes.tolist()
+    [1, 5]
+    """
+    losses = np.zeros((count, 3), np.int64)
+    units = to_units(weights, decimals, losses, places)
+    sums, sizes = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    kernel.sum_up(places, units, sums, sizes)
+    return Sums(decimals, sums, sizes, losses if losses.any() else losses[:0])
+
+
+def weights_of(
+    items: Items, decimals: int, losses: NDArray[np.int64], slots: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The weights of items in units, and their absolute values; `losses` grow by theirs."""
+    sums = items.sums
+    if sums is None:
+        units = to_units(items.values, decimals, losses, slots)
+        return units, np.abs(units)
+    assert sums.decimals == decimals, "sums in other units than those of the synopsis"
+    if len(sums.losses):
+        kernel.merge_losses(losses, slots, sums.losses)
+    return sums.units, sums.sizes
 
 
 def losses_of(losses: NDArray[np.int64], decimals: int) -> Losses:

@@ -14,6 +14,27 @@ from synopses.texts import Texts
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """What the weights of all items with one key come to; made by `synopses.fixed_point`.
+
+    decimals  a unit is 10^-decimals
+    units     int64 (n,): their sums in whole units
+    sizes     int64 (n,): the sums of their absolute values
+    losses    int64 (n, 3): what rounding them lost; no rows where it lost nothing
+    """
+
+    decimals: int
+    units: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    losses: NDArray[np.int64]
+
+    def take(self, indices: NDArray[np.int64]) -> Sums:
+        """The sums at `indices`, in that order."""
+        losses = self.losses.take(indices, axis=0) if len(self.losses) else self.losses
+        return Sums(self.decimals, self.units.take(indices), self.sizes.take(indices), losses)
+
+
+@dataclass(frozen=True, slots=True)
 class Items:
     """n items. A kind names the columns it reads in `reads`; any other may be empty.
 
@@ -22,6 +43,7 @@ class Items:
     values   float64 (n,), or (n, d) where an item has several values
     times    int64 (n,): milliseconds since the epoch
     ids      uint64 (n,): identity of the record, the same whenever it is read again
+    sums     in place of values, where each item stands for all those of its key
     """
 
     keys: NDArray[np.uint64]
@@ -30,6 +52,7 @@ class Items:
     times: NDArray[np.int64]
     ids: NDArray[np.uint64]
     size: int
+    sums: Sums | None = None
 
     @classmethod
     def of(
@@ -78,6 +101,7 @@ class Items:
             column(self.times),
             column(self.ids),
             len(indices),
+            None if self.sums is None else self.sums.take(indices),
         )
 
     def finite(self) -> NDArray[np.bool_]:

@@ -143,6 +143,22 @@ class Bank(abc.ABC):
         self._add(slots, items)  # first: a plug-in may fail, and has added nothing then
         kernel.count(slots, self.tuples)
 
+    def add_sums(
+        self,
+        slots: NDArray[np.int32],
+        items: Items,
+        owners: NDArray[np.int32],
+        tuples: NDArray[np.int64],
+        skipped: NDArray[np.int64],
+    ) -> None:
+        """Add item i to `slots[i]`, where each stands for all tuples with its key.
+
+        `owners` are the slots, each once, and for how many tuples their items stand and they lack.
+        """
+        self._add(slots, items)
+        self.tuples[owners] += tuples
+        self.skipped[owners] += skipped
+
     def skip(self, slots: NDArray[np.int32]) -> None:
         """Count tuples that lack the key or the value."""
         kernel.count(slots, self.skipped)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sde.banks.groups import Groups
 from sde.kernels import panes as kernel
 
 _SMALLEST_GRID = 1 << 16  # places a grid may have however few tuples there are
@@ -18,11 +19,7 @@ class Cells(NamedTuple):
 
     streams: NDArray[np.int64]  # of each cell: the index of its stream in the block
     panes: NDArray[np.int64]  # of each cell
-    of_tuple: NDArray[np.int32]  # of each tuple: its cell, -1 if it has none
-
-    def spread(self, slots: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The slot of each tuple, from the slot of each cell; -1 for none."""
-        return np.append(slots, np.int32(-1))[self.of_tuple]
+    groups: Groups  # the tuples of each cell
 
 
 def cells_of(panes: NDArray[np.int64], stream_of: NDArray[np.int32], streams: int) -> Cells:
@@ -32,13 +29,13 @@ def cells_of(panes: NDArray[np.int64], stream_of: NDArray[np.int32], streams: in
     all pairs that may occur make a small grid; where they do not, pairs are found by sorting.
 
     >>> pair = cells_of(np.array([7, 7, 10**9]), np.array([0, 1, 0], np.int32), 2)
-    >>> pair.streams.tolist(), pair.panes.tolist(), pair.of_tuple.tolist()
+    >>> pair.streams.tolist(), pair.panes.tolist(), pair.groups.of_tuple.tolist()
     ([0, 0, 1], [7, 1000000000, 7], [0, 2, 1])
     """
     low, high = kernel.bounds(panes)
     if low == kernel.NO_PANE:
         nothing = np.empty(0, np.int64)
-        return Cells(nothing, nothing, np.full(len(panes), -1, np.int32))
+        return Cells(nothing, nothing, Groups(np.full(len(panes), -1, np.int32), 0))
     width = int(high) - int(low) + 1
     if width * streams <= _SMALLEST_GRID + _PLACES_PER_TUPLE * len(panes):
         return _by_grid(panes, stream_of, streams, low, width)
@@ -55,7 +52,7 @@ def _by_grid(
     grid[cells] = np.arange(len(cells))
     of_tuple = np.empty(len(panes), np.int32)
     kernel.fill(panes, stream_of, low, width, grid, of_tuple)
-    return Cells(cells // width, low + cells % width, of_tuple)
+    return Cells(cells // width, low + cells % width, Groups(of_tuple, len(cells)))
 
 
 def _by_sorting(panes: NDArray[np.int64], stream_of: NDArray[np.int32]) -> Cells:
@@ -65,4 +62,4 @@ def _by_sorting(panes: NDArray[np.int64], stream_of: NDArray[np.int32]) -> Cells
     cells, place = np.unique(pairs, return_inverse=True)
     of_tuple = np.full(len(panes), -1, np.int32)
     of_tuple[rows] = place
-    return Cells(cells // len(known), known[cells % len(known)], of_tuple)
+    return Cells(cells // len(known), known[cells % len(known)], Groups(of_tuple, len(cells)))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
-from sde.banks.layer import Kept
+from sde.banks.cells import Cells
+from sde.banks.layer import Kept, Reach
 from sde.banks.panes import PanedLayer
 from sde.banks.selection import Selection
 from sde.banks.slot_table import SlotTable
@@ -53,10 +54,11 @@ class CountedLayer(PanedLayer):
         if len(self._counter_of) > known:
             self._forget_refused(selection.block.stream_hashes, known)
 
-    def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
+    def _cells(self, selection: Selection, watermark: int | None) -> Cells:
         """Tuples that others of their block push out of all windows are not added at all."""
         block = selection.block
         chosen = self._chosen(selection)
+        panes = np.empty(len(block), np.int64)
         counters = self._counters_of(block.stream_hashes, chosen)
         own = counters[chosen]
         last_before = (self._counts[own] - 1) // self.window.pane
@@ -69,6 +71,7 @@ class CountedLayer(PanedLayer):
             oldest = np.zeros(len(chosen), np.int64)
             oldest[chosen] = first_kept
             panes[panes < oldest[block.stream_of]] = kernel.NO_PANE
+        return selection.cells(panes, self.reach is Reach.WHOLE)
 
     def _let_go(
         self,

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
+from sde.banks.distinct_keys import DistinctKeys, takes_each_key_once
+from sde.banks.groups import Groups
 from sde.banks.intervals import Interval
-from sde.banks.selection import Selection
+from sde.banks.selection import Selection, Sharing
 from sde.banks.slot_table import SlotTable
 from sde.banks.stream_names import StreamNames
 from sde.plugins.remote import Remote
@@ -96,6 +98,9 @@ class Layer:
         self.reach = Reach.of(definition)
         self.key, self.values, self.time = definition.key, definition.values, definition.time
         self.window, self.idle = definition.window, definition.idle
+        template = bank.template
+        self._takes_each_key_once = takes_each_key_once(template)
+        self._decimals = template.params["decimals"] if type(template).sums_weights else None
         self._store = store
         self.table = SlotTable(store, f"{name}.table")
         self.names = StreamNames(store, f"{name}.names")
@@ -161,6 +166,13 @@ class Layer:
         """The fields of tuples that ingest must keep."""
         return {field for field in (self.key, *self.values, self.time) if field}
 
+    @property
+    def sharing(self) -> Sharing | None:
+        """With whom it shares the distinct keys of a block; None: it is given every tuple."""
+        if not self._takes_each_key_once:
+            return None
+        return Sharing(self.key, self.reach is Reach.WHOLE, self.window)
+
     # -- data -----------------------------------------------------------------------------------
 
     @property
@@ -196,17 +208,45 @@ class Layer:
 
         `watermark` is that of the data set, by the layer's own clock.
         """
+        groups = selection.groups(self.reach is Reach.WHOLE)
         slots = self._slots_of(selection, room)
-        self._add(selection, slots)
+        self._add(selection, groups, slots)
         if self.reach is not Reach.NAMED:
-            self._left_out[SHED] += np.count_nonzero(slots < 0)
+            self._shed(groups, slots)
 
-    def _add(self, selection: Selection, slots: NDArray[np.int32]) -> None:
-        """Add each tuple to its slot, if it has one and all fields that are read."""
+    def _shed(self, groups: Groups, slots: NDArray[np.int32]) -> None:
+        """Count the tuples of groups that found no room."""
+        if (slots < 0).any():
+            self._left_out[SHED] += groups.sizes()[slots < 0].sum()
+
+    def _add(self, selection: Selection, groups: Groups, slots: NDArray[np.int32]) -> None:
+        """Add each tuple to the slot of its group, if it has one and all fields that are read.
+
+        Every group has a tuple.
+        """
+        if self.idle is not None:
+            self._quiet_since[slots[slots >= 0]] = 0
+        distinct = None
+        if self.sharing is not None:
+            distinct = selection.distinct_keys(self.sharing, self.values, self._decimals, groups)
+        if distinct is not None:
+            self._add_distinct(distinct, slots)
+        else:
+            self._add_tuples(selection, groups.spread(slots))
+
+    def _add_distinct(self, distinct: DistinctKeys, slots: NDArray[np.int32]) -> None:
+        """Add each distinct key of a group to its slot, if it has one."""
+        items, has_slot = distinct.items, slots >= 0
+        of_items = slots.take(distinct.group_of)
+        if not has_slot.all():
+            rows = np.flatnonzero(of_items >= 0)
+            of_items, items = of_items[rows], items.take(rows)
+        tuples, skipped = distinct.tuples[has_slot], distinct.skipped[has_slot]
+        self.bank.add_sums(of_items, items, slots[has_slot], tuples, skipped)
+
+    def _add_tuples(self, selection: Selection, slots: NDArray[np.int32]) -> None:
         items, usable = self._items(selection, slots)
         has_slot = slots >= 0
-        if self.idle is not None:
-            self._quiet_since[slots[has_slot]] = 0
         added = has_slot if usable is None else has_slot & usable
         if added.all():
             self.bank.add(slots, items)
@@ -225,14 +265,13 @@ class Layer:
         return selection.items(self.key, self.values, self.time, reads)
 
     def _slots_of(self, selection: Selection, room: int) -> NDArray[np.int32]:
-        """The slot of each tuple, -1 for none."""
+        """The slot of each group, -1 for none."""
         block = selection.block
         if self.reach is Reach.WHOLE:
-            slot = self._find_or_make(np.array([WHOLE_STREAM]), None, 1)[0]
-            return np.full(len(block), slot, np.int32)
+            return self._find_or_make(np.array([WHOLE_STREAM]), None, 1)
         if self.reach is Reach.NAMED:
-            return self.table.find(block.stream_hashes)[block.stream_of]
-        return self._find_or_make(block.stream_hashes, block.streams, room)[block.stream_of]
+            return self.table.find(block.stream_hashes)
+        return self._find_or_make(block.stream_hashes, block.streams, room)
 
     def _find_or_make(
         self, hashes: NDArray[np.uint64], names: Texts | None, room: int

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
-from sde.banks.cells import Cells, cells_of
+from sde.banks.cells import Cells
 from sde.banks.intervals import Interval, asked, closing, horizon, open_window, require_kept
-from sde.banks.layer import SHED, WHOLE_STREAM, Held, Kept, Layer, Reach
+from sde.banks.layer import WHOLE_STREAM, Held, Kept, Layer, Reach
 from sde.banks.pane_sums import PaneSums, merge_all
-from sde.banks.selection import Selection
+from sde.banks.selection import Placed, Selection, Sharing
 from sde.banks.sessions import Cell, Session, sessions
 from sde.banks.slot_table import SlotTable
 from sde.kernels import panes as kernel
@@ -35,14 +35,6 @@ from synopses import Synopsis, Texts
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
 _COUNTERS = 7
 _UNSET = NO_TIME
-
-
-class Placed(NamedTuple):
-    """Where the tuples of a block belong: pane, or NO_PANE, and stream."""
-
-    panes: NDArray[np.int64]
-    streams: NDArray[np.uint64]  # hashes
-    stream_of: NDArray[np.int32]  # index into streams
 
 
 class PanedLayer(Layer):
@@ -105,42 +97,43 @@ class PanedLayer(Layer):
 
     def add(self, selection: Selection, room: int, watermark: int | None) -> None:
         before = len(self.table)
-        placed = self._placed(selection, watermark)
-        slots = self._pane_slots(selection, placed, room + before - len(self.table))
-        self._add(selection, slots)
+        cells = self._cells(selection, watermark)
+        slots = self._cell_slots(selection, cells, room + before - len(self.table))
+        self._add(selection, cells.groups, slots)
+        self._shed(cells.groups, slots)
         if self.window.type == SESSION:
-            kernel.extremes(slots, selection.times(self.window), self._first, self._last)
+            times = selection.times(self.window)
+            kernel.extremes(cells.groups.spread(slots), times, self._first, self._last)
 
-    def _placed(self, selection: Selection, watermark: int | None) -> Placed:
-        """The pane and stream of each tuple of a block."""
-        block = selection.block
-        panes = np.empty(len(block), np.int64)
-        self._place(selection, watermark, panes)
-        if self.reach is Reach.WHOLE:
-            return Placed(panes, np.array([WHOLE_STREAM]), np.zeros(len(block), np.int32))
-        return Placed(panes, block.stream_hashes, block.stream_of)
+    @property
+    def sharing(self) -> Sharing | None:
+        return super().sharing if self._is_placed_alike else None
 
-    def _place(self, selection: Selection, watermark: int | None, panes: NDArray[np.int64]) -> None:
-        """Write the pane of each tuple to `panes`: NO_PANE for those that are not added."""
+    @property
+    def _is_placed_alike(self) -> bool:
+        """Whether a tuple's pane follows from the tuple and the window alone."""
         window = self.window
-        latest = kernel.place(
-            selection.times(window),
-            selection.arrivals,
-            selection.block.stream_of,
-            self._chosen(selection),
-            window.pane,
-            window.lateness,
-            -1 if window.time == ARRIVAL else window.skew,
-            _UNSET if watermark is None else watermark,
-            panes,
-            self._counters,
-        )
+        return self.reach is not Reach.NAMED and window.type != SESSION and not window.count
+
+    def _cells(self, selection: Selection, watermark: int | None) -> Cells:
+        """The pairs of stream and pane whose tuples are added."""
+        window, is_whole = self.window, self.reach is Reach.WHOLE
+        if self._is_placed_alike:
+            self._note(selection, selection.placed(window, watermark))
+            return selection.placed_cells(window, watermark, is_whole)
+        placed = selection.place(window, watermark, self._chosen(selection))
+        self._note(selection, placed)
         if window.type == SESSION and watermark is not None:
-            self._drop_tuples_of_closed_sessions(selection, watermark, panes)
-        if latest != _UNSET:
+            self._drop_tuples_of_closed_sessions(selection, watermark, placed.panes)
+        return selection.cells(placed.panes, is_whole)
+
+    def _note(self, selection: Selection, placed: Placed) -> None:
+        """Count the tuples that are late or have no time, and see how far time is."""
+        self._counters[: len(placed.counters)] += placed.counters
+        if placed.latest != _UNSET:
             block, arrival = selection.block, int(selection.arrivals.max())
-            self._counters[_LATEST] = max(self._counters[_LATEST], latest)
-            news = {f"{block.topic}/{block.partition}": (int(latest), arrival)}
+            self._counters[_LATEST] = max(self._counters[_LATEST], placed.latest)
+            news = {f"{block.topic}/{block.partition}": (placed.latest, arrival)}
             self.reached = later(self.reached, news)
 
     def _drop_tuples_of_closed_sessions(
@@ -182,19 +175,11 @@ class PanedLayer(Layer):
     def _is_named(self, streams: NDArray[np.uint64]) -> NDArray[np.bool_]:
         return self._named.find(streams) >= 0
 
-    def _pane_slots(self, selection: Selection, placed: Placed, room: int) -> NDArray[np.int32]:
-        """The slot of each tuple, -1 for none; panes that begin get one while there is room."""
-        cells = cells_of(placed.panes, placed.stream_of, len(placed.streams))
-        of_cells = self._cell_slots(selection, placed.streams[cells.streams], cells, room)
-        slots = cells.spread(of_cells)
-        if (of_cells < 0).any():
-            self._left_out[SHED] += np.count_nonzero((slots < 0) & (cells.of_tuple >= 0))
-        return slots
-
-    def _cell_slots(
-        self, selection: Selection, streams: NDArray[np.uint64], cells: Cells, room: int
-    ) -> NDArray[np.int32]:
-        """The slot of each cell, -1 for none; `streams` are the hashes of their streams."""
+    def _cell_slots(self, selection: Selection, cells: Cells, room: int) -> NDArray[np.int32]:
+        """The slot of each cell, -1 for none; panes that begin get one while there is room."""
+        hashes = selection.block.stream_hashes
+        known = np.array([WHOLE_STREAM]) if self.reach is Reach.WHOLE else hashes
+        streams = known[cells.streams]
         keys = self._keys(streams, cells.panes)
         slots = self.table.find(keys)
         missing = np.flatnonzero(slots < 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -311,7 +311,7 @@ class Shard:
 
     def add(self, block: Block) -> None:
         layers = self._of_dataset.get(block.dataset, {}).values()
-        selection = Selection(block)
+        selection = Selection(block, Counter(layer.sharing for layer in layers))
         watermarks = self.registry.watermarks
         free = self._free_bytes(block.dataset)
         for layer in layers:

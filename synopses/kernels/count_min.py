@@ -14,14 +14,14 @@ def _column(h1, h2, row, width):
 
 
 @njit(cache=True, nogil=True)
-def add(table, total, absolute, slots, keys, weights, seed):
-    """table[slot, row, column] += weight, once per row."""
+def add(table, total, absolute, slots, keys, weights, sizes, seed):
+    """table[slot, row, column] += weight, once per row; `sizes` are the absolute weights."""
     depth, width = table.shape[1], table.shape[2]
     for i in range(slots.size):
         slot = np.uintp(slots[i])
         h1, h2 = keys[i, 0] ^ seed, keys[i, 1] | np.uint64(1)
         total[slot] += weights[i]
-        absolute[slot] += abs(weights[i])
+        absolute[slot] += sizes[i]
         for row in range(depth):
             table[slot, row, _column(h1, h2, row, width)] += weights[i]
 

@@ -45,3 +45,20 @@ def add_losses(losses, slots, weights, unit, largest, positive_only):
             losses[slot, column] = min(losses[slot, column] + lost, MOST)
         large = np.int64(abs(rounded)) >> LARGE_BITS
         losses[slot, MAGNITUDE] = min(losses[slot, MAGNITUDE] + large, MOST)
+
+
+@njit(cache=True, nogil=True)
+def sum_up(places, units, sums, sizes):
+    """Sum up the units at each place, and their absolute values. Both wrap as counters do."""
+    for i in range(places.size):
+        sums[places[i]] += units[i]
+        sizes[places[i]] += abs(units[i])
+
+
+@njit(cache=True, nogil=True)
+def merge_losses(losses, slots, rows):
+    """Add what the items of each slot lost."""
+    for i in range(slots.size):
+        for column in range(rows.shape[1]):
+            lost = losses[slots[i], column] + rows[i, column]
+            losses[slots[i], column] = min(lost, MOST)

@@ -54,6 +54,7 @@ class AMS(BankedSynopsis):
     kind = "ams"
     linear = True
     order_free = True
+    sums_weights = True
     reads = frozenset({"keys", "values"})
     guarantee = (
         "errors of f2, join size and frequency <= epsilon * |a|^2, |a||b| and |a|, "
@@ -95,7 +96,7 @@ class AMS(BankedSynopsis):
         return {"table": (np.int64, (self.depth, self.width)), **fixed_point.LAYOUT}
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
-        weights = fixed_point.to_units(items.values, self.decimals, arrays[LOSSES], slots)
+        weights, _ = fixed_point.weights_of(items, self.decimals, arrays[LOSSES], slots)
         kernel.add(arrays["table"], slots, items.keys, weights, np.uint64(self.seed))
 
     def _merge(self, other: Self) -> None:

@@ -115,6 +115,7 @@ class CountMin(CountMinTable):
     kind = "count_min"
     linear = True
     order_free = True
+    sums_weights = True
     guarantee = (
         "weight <= estimate <= weight + epsilon * total, with probability 1 - delta; weights with "
         "more than `decimals` widen the bounds by the `rounding` stated"
@@ -130,7 +131,7 @@ class CountMin(CountMinTable):
 
     def add_slots(self, arrays: Arrays, slots: NDArray[np.int32], items: Items) -> None:
         slots, items = by_slot(self.memory, slots, items)
-        weights = fixed_point.to_units(items.values, self.decimals, arrays[LOSSES], slots)
+        weights, sizes = fixed_point.weights_of(items, self.decimals, arrays[LOSSES], slots)
         kernel.add(
             arrays["table"],
             arrays["total"],
@@ -138,6 +139,7 @@ class CountMin(CountMinTable):
             slots,
             items.keys,
             weights,
+            sizes,
             np.uint64(self.seed),
         )
 

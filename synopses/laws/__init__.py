@@ -12,6 +12,7 @@ from synopses.laws.adding import (
     adding_twice_is_adding_once,
     batches_do_not_matter,
     order_does_not_matter,
+    sums_are_as_good_as_their_items,
     values_that_are_not_finite_are_left_out,
 )
 from synopses.laws.answering import (
@@ -64,6 +65,7 @@ __all__ = [
     "merging_refuses_strangers",
     "merging_with_empty_changes_nothing",
     "order_does_not_matter",
+    "sums_are_as_good_as_their_items",
     "the_way_of_merging_does_not_matter",
     "values_that_are_not_finite_are_left_out",
 ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from synopses.base import Synopsis
+from synopses.fixed_point import sum_up
 from synopses.laws.law import (
     demand,
     demand_same,
@@ -52,6 +55,21 @@ def adding_twice_is_adding_once(cls: type[Synopsis]) -> None:
     before = synopsis.to_bytes()
     synopsis.add(example_items(cls, seed=8))
     demand(synopsis.to_bytes() == before, "repeats changed the bytes")
+
+
+@law("sums_weights")
+def sums_are_as_good_as_their_items(cls: type[Synopsis]) -> None:
+    """Each key once, with what its weights come to, gives the same bytes as all items."""
+    for items in (example_items(cls, seed=21), fractions(cls, seed=21)):
+        items.values[::3] *= -1e6
+        found, expected = cls.example(), cls.example()
+        expected.add(items)
+        _, firsts, places = np.unique(items.keys[:, 0], return_index=True, return_inverse=True)
+        decimals = found.params["decimals"]
+        sums = sum_up(items.values, decimals, places.astype(np.int32), len(firsts))
+        once = items.take(firsts)
+        found.add(replace(once, values=once.values[:0], sums=sums))
+        demand_same(found, expected)
 
 
 @law("values")

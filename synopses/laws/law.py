@@ -59,6 +59,7 @@ TRAITS: dict[str, tuple[Callable[[type[Synopsis]], bool], str]] = {
     "linear": (lambda cls: cls.linear, "not linear"),
     "order_free": (lambda cls: cls.order_free, "not order_free"),
     "idempotent": (lambda cls: cls.idempotent, "not idempotent"),
+    "sums_weights": (lambda cls: cls.sums_weights, "not sums_weights"),
     "banked": (lambda cls: issubclass(cls, BankedSynopsis), "not banked"),
     "values": (lambda cls: "values" in cls.reads, "reads no values"),
 }

@@ -22,6 +22,7 @@ def laws() -> Iterator[Law]:
     yield adding.batches_do_not_matter
     yield adding.order_does_not_matter
     yield adding.adding_twice_is_adding_once
+    yield adding.sums_are_as_good_as_their_items
     yield adding.values_that_are_not_finite_are_left_out
     yield merging.merging_parts_gives_the_whole
     yield merging.the_way_of_merging_does_not_matter

@@ -30,7 +30,7 @@ def test_the_cells_of_a_block_are_the_pairs_that_occur_and_no_others(rows):
     found = cells_of(panes, stream_of, 6)
     pairs = list(zip(found.streams.tolist(), found.panes.tolist(), strict=True))
     assert pairs == sorted({row for row in rows if row[1] != NO_PANE})
-    for row, cell in zip(rows, found.of_tuple.tolist(), strict=True):
+    for row, cell in zip(rows, found.groups.of_tuple.tolist(), strict=True):
         assert cell == (-1 if row[1] == NO_PANE else pairs.index(row))
 
 
