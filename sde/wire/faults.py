@@ -11,6 +11,9 @@ class Code(enum.StrEnum):
     BAD_ENCODING = "bad_encoding"  # not UTF-8
     BAD_JSON = "bad_json"  # not a JSON object
     BAD_FRAME = "bad_frame"  # an Arrow frame that cannot be read
+    BAD_RECORD = "bad_record"  # a CSV, Avro or Protobuf record that cannot be read
+    BAD_SCHEMA = "bad_schema"  # the schema of a record cannot be used
+    UNKNOWN_SCHEMA = "unknown_schema"  # the registry has no schema of this number
     BAD_TUPLE = "bad_tuple"  # a data tuple without data set, stream or values
     BAD_REQUEST = "bad_request"  # a field of a request is missing or of the wrong type
     TOO_LARGE = "too_large"  # a message, a tuple or a reply beyond a limit

@@ -129,7 +129,8 @@ def test_a_fault_raises_the_error_of_its_code(code) -> None:
 
 
 def test_every_code_a_request_can_meet_has_an_error_of_its_own() -> None:
-    of_data = {Code.BAD_FRAME, Code.BAD_TUPLE, Code.OFFSETS_LOST}
+    of_records = {Code.BAD_RECORD, Code.BAD_SCHEMA, Code.UNKNOWN_SCHEMA}
+    of_data = {Code.BAD_FRAME, *of_records, Code.BAD_TUPLE, Code.OFFSETS_LOST}
     assert set(_BY_CODE) == set(Code) - of_data
     assert _BY_CODE[Code.SYNOPSIS_EXISTS] is SynopsisExists
     assert _BY_CODE[Code.BAD_PARAMETER] is BadParameter
