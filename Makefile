@@ -64,6 +64,7 @@ dist-check: dist jars
 
 bench: $(DEV_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.decode
+	$(BIN)/python -m bench.one_field
 	$(BIN)/python -m bench.kernels
 	$(BIN)/python -m bench.accuracy
 	$(BIN)/python -m bench.windows

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import abc
 import hashlib
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -294,12 +296,12 @@ class BankedSynopsis(Synopsis):
         for name, array in self.arrays.items():
             array += other.arrays[name]
 
-    @property
-    def memory(self) -> int:
+    @cached_property
+    def memory(self) -> int:  # shards ask for each block
         return self._bytes(self.layout())
 
     def _bytes(self, names: Iterable[str]) -> int:
         """What these arrays take, those of them that there are."""
         layout = self.layout()
         specs = [layout[name] for name in names if name in layout]
-        return sum(np.dtype(dtype).itemsize * int(np.prod(shape)) for dtype, shape in specs)
+        return sum(np.dtype(dtype).itemsize * math.prod(shape) for dtype, shape in specs)

@@ -6,6 +6,8 @@
     slot_table           from the hash of a stream (and pane) to its slot
     stream_names         the names of the streams in the slots
     selection            the columns of a block that synopses read
+    groups               which tuples of a block go to the same synopsis
+    distinct_keys        each distinct key of a group once, in place of its tuples
     layer                one slot for each stream
     panes, intervals     windows by time: one slot for each stream and pane
     cells                the pairs of stream and pane that a block holds

@@ -57,14 +57,14 @@ def _questions() -> None:
 
 
 def _data_path() -> None:
-    """From bytes to a shard in files, as a worker does it."""
+    """From bytes to a shard in files, as a worker does it: enough rows to sort out their keys."""
     rows = [
         {
             "dataset": "d",
             "stream": f"s{i}",
-            "values": {"k": i, "v": i / 7, "t": f"t{i}", "at": "1" if i % 2 else "2023-11-14"},
+            "values": {"k": i % 50, "v": i / 7, "t": f"t{i}", "at": "1" if i % 2 else "2023-11-14"},
         }
-        for i in range(50)
+        for i in range(2000)
     ]
     payload = "\n".join(map(json.dumps, rows)).encode() + b"\n"
     one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
@@ -73,6 +73,7 @@ def _data_path() -> None:
     blocks = decode_tuples(messages, 1, Limits()).blocks
     request = {"op": "create", "dataset": "d", "kind": "count_min", "value": "v"}
     synopses: list[dict[str, object]] = [
+        {"key": "k", "scope": "dataset"},
         {"key": "k", "scope": "dataset"},
         {"key": "t", "scope": "stream"},
         {"key": "v", "scope": "stream"},
@@ -83,7 +84,7 @@ def _data_path() -> None:
         {"key": "k", "scope": "stream", "window": {"size": 10}},
     ]
     sent = [{**request, "uid": f"{n}", **fields} for n, fields in enumerate(synopses)]
-    sent += [{"op": "estimate", "uid": f"{n}", "query": {"key": "1"}} for n in (3, 6)]
+    sent += [{"op": "estimate", "uid": f"{n}", "query": {"key": "1"}} for n in (4, 7)]
     arrived = [
         Asked(position=Position("r", 0, n), time=0, request=decode_request(message, f"r-0-{n}"))
         for n, message in enumerate(sent)
