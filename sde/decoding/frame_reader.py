@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,19 +35,12 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str
 
     Its table has the fields that are wanted (None: all) and the envelope.
     """
-    # A copy, which is aligned as Arrow wants it.
-    source = pa.py_buffer(payload.tobytes())
-    try:
-        _refuse_compressed(source)
-        table = pa.ipc.open_stream(source, options=_OPTIONS).read_all()
-        table.validate(full=True)
+    with refusing_damage():
+        table = read_stream(payload)
         dataset = _dataset(table, limits)
         _check_schema(table, limits)
-        expanded = sum(decoded_bytes(chunk) for column in table.columns for chunk in column.chunks)
-        most = _MOST_EXPANDED * len(payload) + _SLACK
-        if expanded > most:
-            text = f"a frame of {expanded:,} bytes once decoded: expected at most {most}"
-            raise Refusal(Code.TOO_LARGE, text)
+        chunks = [chunk for column in table.columns for chunk in column.chunks]
+        refuse_expanding(sum(map(decoded_bytes, chunks)), payload)
         columns = {}
         for name, column in zip(table.column_names, table.columns, strict=True):
             check_type(name, column.type)
@@ -54,12 +49,37 @@ def read_frame(payload: NDArray[np.uint8], limits: Limits, wanted: frozenset[str
                 columns[name] = normal_form(column.combine_chunks())
         if "time" in columns and not _are_times(columns["time"], table["time"]):
             raise Refusal(Code.BAD_FRAME, "column 'time' has times beyond 64 bits", "time")
+    return Frame(table, pa.table(columns), dataset)
+
+
+@contextmanager
+def refusing_damage() -> Iterator[None]:
+    """Whatever Arrow raises about bytes gone wrong, which is about anything, becomes a Refusal."""
+    try:
+        yield
     except Refusal:
         raise
-    except Exception as error:  # bytes gone wrong make Arrow raise about anything
+    except Exception as error:
         text = f"not an Arrow IPC stream that can be read: {str(error)[:200] or repr(error)}"
         raise Refusal(Code.BAD_FRAME, text) from None
-    return Frame(table, pa.table(columns), dataset)
+
+
+def read_stream(payload: NDArray[np.uint8]) -> pa.Table:
+    """The table of an IPC stream, checked; to be called while damage is refused."""
+    # A copy, which is aligned as Arrow wants it.
+    source = pa.py_buffer(payload.tobytes())
+    _refuse_compressed(source)
+    table = pa.ipc.open_stream(source, options=_OPTIONS).read_all()
+    table.validate(full=True)
+    return table
+
+
+def refuse_expanding(expanded: int, payload: NDArray[np.uint8]) -> None:
+    """Refusal if the columns would take so many bytes, and these are much more than the frame."""
+    most = _MOST_EXPANDED * len(payload) + _SLACK
+    if expanded > most:
+        text = f"a frame of {expanded:,} bytes once decoded: expected at most {most}"
+        raise Refusal(Code.TOO_LARGE, text)
 
 
 def _are_times(found: pa.Array, sent: pa.ChunkedArray) -> bool:

@@ -18,6 +18,7 @@ class Paths:
 
     def __init__(self, paths: frozenset[str] | None) -> None:
         self._paths = paths
+        self.every = paths is None
         self._touched: set[str] = set(paths or ())
         self._elements: dict[str, set[int]] = defaultdict(set)
         for path in paths or ():
