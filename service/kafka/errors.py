@@ -6,6 +6,8 @@
   - BrokerSilent      the broker gave no answer for as long as we are willing to wait
   - FetchFailed       the broker answered with an error that waiting does not cure
   - WriteFailed       replies could not be written, though the broker answers
+  - RegistryAway      the schema registry gives no answer: waiting may help
+  - RegistryRefused   it answers, but not with schemas: a wrong address, or wrong credentials
 """
 
 from __future__ import annotations
@@ -54,3 +56,24 @@ class FetchFailed(KafkaFailure):
 
 class WriteFailed(KafkaFailure):
     pass
+
+
+class RegistryAway(KafkaFailure):
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url, self.reason = url, reason
+
+    def __str__(self) -> str:
+        return f"The schema registry at {self.url} does not answer: {self.reason}."
+
+
+class RegistryRefused(KafkaFailure):
+    def __init__(self, url: str, path: str, status: int, reason: str) -> None:
+        super().__init__(url, path, status, reason)
+        self.url, self.path, self.status, self.reason = url, path, status, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The schema registry at {self.url} answered {self.path} with status {self.status}: "
+            f"{self.reason}. Are its address and the credentials right?"
+        )
