@@ -26,6 +26,7 @@ from clients.errors import (
     UnknownKind,
     UnknownPlugin,
     UnknownSite,
+    UnknownSource,
     UnknownStream,
     UnknownSynopsis,
     UnknownVersion,
@@ -41,6 +42,7 @@ from clients.memory import InMemoryTransport
 from clients.pending import Pending
 from clients.plugins import PluginInfo
 from clients.records import Record, Records
+from clients.source_requests import SourceInfo, SourceMapping, SourcePreview
 from clients.times import Interval
 from clients.transport import Topics, Transport
 from clients.watch import Watch
@@ -76,6 +78,9 @@ __all__ = [
     "Refused",
     "SiteInfo",
     "SnapshotInfo",
+    "SourceInfo",
+    "SourceMapping",
+    "SourcePreview",
     "StreamInfo",
     "SynopsisExists",
     "SynopsisHandle",
@@ -85,6 +90,7 @@ __all__ = [
     "UnknownKind",
     "UnknownPlugin",
     "UnknownSite",
+    "UnknownSource",
     "UnknownStream",
     "UnknownSynopsis",
     "UnknownVersion",

@@ -29,6 +29,7 @@ from clients.plugin_requests import PluginRequests
 from clients.question_requests import QuestionRequests
 from clients.records import Records
 from clients.sender import Sender
+from clients.source_requests import SourceRequests
 from clients.state_requests import StateRequests
 from clients.suggestions import check_create, check_window
 from clients.times import Duration, Seconds, Window, duration, seconds, window_of
@@ -37,7 +38,7 @@ from clients.waiting import waiting
 from sde import wire
 
 
-class Client(Sender, QuestionRequests, StateRequests, PluginRequests):
+class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequests):
     """Requests to an engine and tuples for it. May be used by several threads.
 
     `engine` is the address of its Kafka, or a transport. Without it the engine is found as the

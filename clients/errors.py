@@ -16,6 +16,7 @@ ClientError
     ├── UnknownVersion    no such snapshot
     ├── VersionExists     a snapshot of this name is kept already
     ├── UnknownWatch      no such watch, or it has ended
+    ├── UnknownSource     no source has this name
     ├── UnknownSite       no site the engine knows
     ├── SynopsisExists    the uid is taken by another definition
     ├── BadParameter
@@ -117,6 +118,10 @@ class UnknownWatch(Refused):
     pass
 
 
+class UnknownSource(Refused):
+    pass
+
+
 class UnknownSite(Refused):
     pass
 
@@ -180,6 +185,7 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.UNKNOWN_VERSION: UnknownVersion,
     Code.VERSION_EXISTS: VersionExists,
     Code.UNKNOWN_WATCH: UnknownWatch,
+    Code.UNKNOWN_SOURCE: UnknownSource,
     Code.UNKNOWN_SITE: UnknownSite,
     Code.SYNOPSIS_EXISTS: SynopsisExists,
     Code.BAD_PARAMETER: BadParameter,

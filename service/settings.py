@@ -15,9 +15,11 @@ from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
 from service.kafka.config import Config
 from service.kafka.loopback import is_loopback, servers_of
+from service.kafka.registry_settings import RegistrySettings
 from service.kafka.retention import OnLost, checked_on_lost
 from service.peer_settings import PeerError, Peers, read_peers
 from service.setting_values import SettingsError, read_table, read_value, refuse_unknown
+from service.source_settings import SourceTables, read_sources
 
 _KEY_BYTES = 32
 
@@ -42,6 +44,17 @@ class Topics:
         "", "of INFORE's dialect: what became of requests; left out: in the output topic"
     )
     data_partitions: int = _topic(4, "of data topics that the service creates")
+
+    @property
+    def control(self) -> tuple[str, ...]:
+        """Topics that are read for what they tell the engine, not for tuples."""
+        return self.requests, self.union, self.peers
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every topic that has a role."""
+        written = (self.output, self.dead_letters, self.commits, self.outbound, self.logging)
+        return tuple(name for name in (*self.data, *self.control, *written) if name)
 
     def __post_init__(self) -> None:
         """What one role writes, another would read as its own."""
@@ -72,6 +85,14 @@ class Settings:
         default_factory=dict, metadata={"help": "further librdkafka settings (TLS, SASL, ...)"}
     )
     topics: Topics = field(default_factory=Topics, metadata={"help": "names of the topics"})
+    sources: SourceTables = field(
+        default_factory=dict,
+        metadata={"help": "topics that are read as they are, by name: fields of `source` requests"},
+    )
+    registry: RegistrySettings = field(
+        default_factory=RegistrySettings,
+        metadata={"help": "schema registry of Avro: url, user, password, token, ca_file"},
+    )
     data_dir: Path = field(
         default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}
     )
@@ -203,6 +224,11 @@ class Settings:
         return self.data_dir / "checkpoint"
 
     @property
+    def sources_folder(self) -> Path:
+        """Where the sources that are read are written down, version by version."""
+        return self.checkpoint / "sde-sources"
+
+    @property
     def kafka_config(self) -> Config:
         """What every Kafka client of the service is made with."""
         return {"bootstrap.servers": self.bootstrap_servers, **self.kafka}
@@ -228,6 +254,13 @@ def load(
     return replace(Settings(), **{n: _typed(n, str(known[n].type), v) for n, v in values.items()})
 
 
+def _read_registry(name: str, value: Any) -> RegistrySettings:
+    try:
+        return read_table(name, RegistrySettings, value)
+    except ValueError as error:
+        raise SettingsError(f"{name}.{error}") from None
+
+
 def _typed(name: str, kind: str, value: Any) -> Any:
     """A value of TOML, or text, as the type that the field is declared with."""
     match kind:
@@ -235,13 +268,17 @@ def _typed(name: str, kind: str, value: Any) -> Any:
             return read_table(name, Topics, value)
         case "StateLimits":
             return read_table(name, StateLimits, value)
-        case "Peers" | "Config" if not isinstance(value, Mapping):
+        case "RegistrySettings":
+            return _read_registry(name, value)
+        case "Peers" | "Config" | "SourceTables" if not isinstance(value, Mapping):
             raise SettingsError(f"{name}={value!r}: expected a table [{name}]")
         case "Peers":
             try:
                 return read_peers(value)
             except PeerError as error:
                 raise SettingsError(str(error)) from None
+        case "SourceTables":
+            return read_sources(value)
         case "Config":
             return {str(k): str(v) for k, v in value.items()}
         case "OnLost":

@@ -77,6 +77,10 @@ _VALUES = {
     "synopses, and what the class has `declared`: fields, parameters, questions",
     "unplug": "the kinds that are gone",
     "release": "the kinds that go on",
+    "source": "its name",
+    "unsource": "its name",
+    "sources": "the fields of each",
+    "preview": "`messages` (how many were looked at), `tuples`, `dead_letters`",
     "sites": "for each site whether it answers, and bytes sent and received",
 }
 _REPLIES = """\

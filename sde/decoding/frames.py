@@ -17,18 +17,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sde.decoding.arrow_columns import as_sent, to_column
-from sde.decoding.assembly import assemble
 from sde.decoding.frame_reader import ENVELOPE, Frame, read_frame
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
-from sde.decoding.plain import EARLIEST, LATEST, TIME_EXPECTED
-from sde.decoding.routing import Group, Routes, Spans, route
+from sde.decoding.tuple_columns import TupleColumns
 from sde.tuples.block import Block
-from sde.tuples.column import Coded, Column
 from sde.tuples.needs import NeedsByDataset
-from sde.wire.faults import Code, Fault, Refusal
-from synopses.texts import Texts
+from sde.wire.faults import Refusal
 
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
@@ -55,7 +51,7 @@ def decode_frames(
     blocks: list[Block] = []
     fields = None if wanted is None else wanted.fields
     for alike in _alike(messages, which, limits, letters, fields):
-        blocks += _Tuples(messages, alike, limits, letters).blocks(shards, wanted)
+        blocks += _tuples(messages, alike, limits, letters).blocks(shards, wanted)
     return blocks
 
 
@@ -95,119 +91,23 @@ def _belongs(frame: Frame, message: int, run: _Alike, messages: Messages) -> boo
     return bool(same and distance < _OFFSET_ROOM)
 
 
-class _Tuples:
-    """The rows of frames that are alike, one after the other.
-
-    Made for one call of `blocks`, which refuses rows and drops them from the arrays.
-    """
-
-    def __init__(self, messages: Messages, alike: _Alike, limits: Limits, letters: Letters) -> None:
-        self._messages, self._limits, self._letters = messages, limits, letters
-        sizes = [len(table) for table in alike.tables]
-        self._message_of = np.repeat(np.array(alike.messages, np.int64), sizes)
-        self._lines = np.concatenate([np.arange(size) for size in sizes])
-        self._sent = alike.sent
-        table = pa.concat_tables(alike.tables)
-        self._columns = {
-            name: to_column(column.combine_chunks())
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-        self._datasets = self._one_dataset(alike.dataset)
-        self._streams = self._names("stream")
-        self._times = messages.timestamps.take(self._message_of)
-        self._refused = np.zeros(len(self._lines), np.bool_)
-
-    def blocks(self, shards: int, wanted: NeedsByDataset | None) -> list[Block]:
-        """A block for each data set and shard among the rows that are not refused."""
-        if "dataset" in self._columns:
-            self._check_names("dataset", self._datasets)
-        self._check_names("stream", self._streams)
-        self._check_times()
-        if self._refused.any():
-            rows = np.flatnonzero(~self._refused)
-            if not len(rows):
-                return []
-            self._columns = {name: column.take(rows) for name, column in self._columns.items()}
-            self._datasets, self._streams = self._datasets.take(rows), self._streams.take(rows)
-            self._times, self._lines = self._times[rows], self._lines[rows]
-            self._message_of = self._message_of[rows]
-        routes = route(self._datasets, self._streams, shards, wanted)
-        return assemble(
-            self._messages,
-            routes,
-            [self._fields(routes, group, wanted) for group in routes.groups],
-            self._times,
-            self._message_of,
-            self._lines,
-            wanted,
-        )
-
-    def _fields(
-        self, routes: Routes, group: Group, wanted: NeedsByDataset | None
-    ) -> dict[str, Column]:
-        own = routes.order[group.start : group.end]
-        names = self._columns.keys() - ENVELOPE
-        if wanted is not None:
-            names &= wanted.of(group.dataset).fields
-        fields = {name: c.take(own) for name, c in self._columns.items() if name in names}
-        return {n: c for n, c in fields.items() if c.valid is None or c.valid.any()}
-
-    def _one_dataset(self, dataset: str | None) -> Spans | Coded:
-        if dataset is None:
-            return self._names("dataset")
-        return Coded(Texts.of([dataset]), np.zeros(len(self._lines), np.int32))
-
-    def _names(self, name: str) -> Spans | Coded:
-        column = self._columns[name]
-        return column.data if isinstance(column.data, Coded) else Spans.of(column.texts())
-
-    def _check_names(self, name: str, names: Spans | Coded) -> None:
-        valid = self._columns[name].valid
-        if isinstance(names, Coded):
-            spans = Spans.of(names.texts)
-            if valid is None and self._fit(spans).all():
-                return
-            spans = spans.take(names.codes.astype(np.int64))
-        else:
-            spans = names
-        missing = np.zeros(len(spans), np.bool_) if valid is None else ~valid
-        most = self._limits.max_name
-        for row in np.flatnonzero(missing | ~self._fit(spans)).tolist():
-            text = spans.buffer[spans.starts[row] : spans.ends[row]].tobytes().decode()
-            if missing[row] or not 0 < len(text) <= most:
-                shown = "null" if missing[row] else repr(text[:80])
-                expected = f"a text of 1 to {most} characters"
-                self._refuse(row, name, f"{name}={shown}: expected {expected}")
-
-    def _fit(self, spans: Spans) -> NDArray[np.bool_]:
-        """Which names are neither empty nor, in bytes, longer than a name may be."""
-        sizes = spans.ends - spans.starts
-        fits: NDArray[np.bool_] = (sizes > 0) & (sizes <= self._limits.max_name)
-        return fits
-
-    def _check_times(self) -> None:
-        column = self._columns.get("time")
-        if column is None:
-            return
-        times = column.data
-        assert isinstance(times, np.ndarray)
-        if column.valid is None and times.min() >= EARLIEST and times.max() <= LATEST:
-            self._times = times.astype(np.int64, copy=False)
-            return
-        wrong = (times < EARLIEST) | (times > LATEST)
-        valid = np.ones(len(times), np.bool_) if column.valid is None else column.valid
-        self._times = np.where(valid, times, self._times)
-        for row in np.flatnonzero(wrong & valid).tolist():
-            self._refuse(row, "time", f"time={times[row]}: expected {TIME_EXPECTED}")
-
-    def _refuse(self, row: int, name: str, text: str) -> None:
-        """The row becomes a dead letter, once; its excerpt is the row as JSON."""
-        if self._refused[row]:
-            return
-        self._refused[row] = True
-        message, line = int(self._message_of[row]), int(self._lines[row])
-        shown = None
-        if self._letters.room(message):
-            shown = as_sent(self._sent[message], line)
-        fault = Fault(Code.BAD_TUPLE, text, name)
-        self._letters.refuse(message, line, fault, orjson.dumps(shown, default=str))
+def _tuples(messages: Messages, alike: _Alike, limits: Limits, letters: Letters) -> TupleColumns:
+    """The rows of frames that are alike, one after the other."""
+    sizes = [len(table) for table in alike.tables]
+    table = pa.concat_tables(alike.tables)
+    columns = {
+        name: to_column(column.combine_chunks())
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return TupleColumns(
+        messages,
+        limits,
+        letters,
+        dataset=alike.dataset or columns["dataset"],
+        streams=columns["stream"],
+        times=columns.get("time"),
+        fields={name: column for name, column in columns.items() if name not in ENVELOPE},
+        message_of=np.repeat(np.array(alike.messages, np.int64), sizes),
+        lines=np.concatenate([np.arange(size) for size in sizes]),
+        excerpt=lambda m, line: orjson.dumps(as_sent(alike.sent[m], line), default=str),
+    )

@@ -25,3 +25,8 @@ class UnknownSchema(Exception):
 
 Schemas = Callable[[int], Schema]
 """Raises UnknownSchema. Whatever else it raises passes through the reader to its caller."""
+
+
+def no_schemas(number: int) -> Schema:
+    """Of an engine without a registry."""
+    raise UnknownSchema(f"schema {number}: the engine has no registry; name one in its settings")

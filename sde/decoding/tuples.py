@@ -11,13 +11,12 @@ else goes on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sde.decoding.assembly import assemble
 from sde.decoding.columns import Groups, build_columns
+from sde.decoding.decoded import Decoded
 from sde.decoding.frames import decode_frames
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
@@ -26,20 +25,12 @@ from sde.decoding.pool import TextPool
 from sde.decoding.routing import Spans, route
 from sde.decoding.rows import cut_rows
 from sde.decoding.segments import Segments
+from sde.decoding.sizes import sizes_checked
 from sde.kernels.lines import starting_with
 from sde.tuples.block import Block
 from sde.tuples.needs import NeedsByDataset
-from sde.wire.faults import Code, Fault
 
 _FRAME_START = np.array([255, 255, 255, 255], np.uint8)
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """Blocks in the order their tuples stood in; letters in the order of the lines refused."""
-
-    blocks: list[Block]
-    letters: list[dict[str, object]]  # JSON for the dead-letter topic
 
 
 def decode_tuples(
@@ -64,7 +55,7 @@ def decode_tuples(
     letters = Letters(messages, limits)
     pool = TextPool(messages.buffer)
     blocks: list[Block] = []
-    checked = _sizes_checked(messages, limits, letters)
+    checked = sizes_checked(messages, limits, letters)
     # Forms seldom change from message to message: what has one form goes through together.
     is_frame = np.empty(len(checked), np.bool_)
     starting_with(pool.array, messages.starts, messages.ends, checked, _FRAME_START, is_frame)
@@ -77,15 +68,6 @@ def decode_tuples(
         else:
             blocks += _decode_text(messages, run, pool, shards, limits, letters, wanted)
     return Decoded(blocks, letters.sorted())
-
-
-def _sizes_checked(messages: Messages, limits: Limits, letters: Letters) -> NDArray[np.int64]:
-    """The messages that are neither empty nor too large."""
-    sizes = messages.ends - messages.starts
-    for i in np.flatnonzero(sizes > limits.max_message_bytes).tolist():
-        text = f"a message of {sizes[i]:,} bytes: expected at most {limits.max_message_bytes:,}"
-        letters.refuse(i, 0, Fault(Code.TOO_LARGE, text), messages.payload(i))
-    return np.flatnonzero((sizes > 0) & (sizes <= limits.max_message_bytes))
 
 
 def _decode_text(

@@ -10,7 +10,7 @@ from sde.records.sites import Role
 from sde.records.versions import Place, VersionInfo
 from sde.records.watching import Standing
 from sde.wire import Fault, Request
-from sde.wire.forms import InforeMessage
+from sde.wire.forms import InforeMessage, JsonObject
 
 
 class Attached(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,6 +27,7 @@ class Attached(Struct, frozen=True, kw_only=True, omit_defaults=True):
     place: Place | None = None  # of a request about versions
     standing: Standing | None = None  # of a watch over several sites
     sizes: list[tuple[str, Made]] = []  # by kind
+    preview: JsonObject | None = None  # what a source would make of its topic's records
     fault: Fault | None = None
 
 

@@ -17,6 +17,7 @@ from sde.records.asked import Asked
 from sde.records.codec import encode
 from sde.records.seal import Forged, LoopSeal, NotOurs
 from sde.records.sites import Count, Whole
+from sde.records.sources import SourceSet
 from sde.wire import Fault, Plugin
 
 Reached = dict[str, tuple[Whole, Whole]]  # by partition: latest time of a tuple, latest arrival
@@ -112,6 +113,12 @@ class Noted(_Message, frozen=True, tag="noted"):
     reason: str = ""
 
 
+class Sourced(_Message, frozen=True, tag="sourced"):
+    """The sources that are read from now on; for the planning of batches, not for the shards."""
+
+    sources: SourceSet
+
+
 class Failed(_Message, frozen=True, tag="failed"):
     """A plug-in misbehaved: its kind is quarantined in all shards."""
 
@@ -131,8 +138,11 @@ Loop = (
     | Decided
     | Failed
     | Noted
+    | Sourced
 )
-Report = Progress | Due | Failed | Noted  # what maintain says to merge beside its partials
+Report = (
+    Progress | Due | Failed | Noted | Sourced
+)  # what maintain says to merge beside its partials
 
 _decoder = msgspec.json.Decoder(Loop)
 _reports = msgspec.json.Decoder(list[Report])
@@ -154,7 +164,7 @@ def decode_loop(body: bytes) -> Loop:
 
     >>> seal = LoopSeal.new()
     >>> decode_loop(seal.open(loop_bytes(Tick(time=5), seal)).body)
-    Tick(time=5, caught_up=False)
+    Tick(time=5, caught_up=False, left={})
     """
     try:
         message: Loop = _decoder.decode(body)

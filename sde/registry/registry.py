@@ -20,14 +20,17 @@ from sde.plugins.shelf import Shelf
 from sde.records.codec import as_fact, encode
 from sde.records.loop import Reached
 from sde.records.result import Outcome
+from sde.records.sources import SourceSet
 from sde.records.upgrade import outcome_of, watching_of
 from sde.records.watching import Watching
 from sde.registry.definitions import Pattern, Patterns, for_stream, record_of, signature_of
 from sde.registry.repeats import Repeats
+from sde.registry.sources import SourceBook
 from sde.registry.watches import Watches
 from sde.registry.watermarks import Watermarks
 from sde.storage.facts import Fact, Factual
 from sde.wire import Code, Definition, Refusal
+from sde.wire.sources import Source
 from synopses import Synopsis
 
 
@@ -77,6 +80,7 @@ class Registry(Factual):
         self.shelf = Shelf()
         self._patterns = Patterns(limits, self.shelf, shards)
         self.watches = Watches()
+        self.sources = SourceBook()
         self.time = 0  # of the last tick
         self.watermarks = Watermarks()
         self.expiries: dict[str, int] = {}  # when a uid is deleted
@@ -119,6 +123,7 @@ class Registry(Factual):
             yield ["watermark", *watermark]
         for watching in self.watches:
             yield ["watch", as_fact(watching)]
+        yield from self.sources.facts()
 
     def handlers(self) -> Mapping[str, Callable[..., None]]:
         return {
@@ -139,6 +144,7 @@ class Registry(Factual):
             "watch": self._on_watch,
             "unwatch": self._on_unwatch,
             "answered": self._on_answered,
+            "sources": self._on_sources,
         }
 
     def _on_number(self, number: int) -> None:
@@ -284,6 +290,9 @@ class Registry(Factual):
 
     def _on_unwatch(self, watch: str) -> None:
         self.watches.end(watch)
+
+    def _on_sources(self, record: dict[str, Any]) -> None:
+        self.sources.apply(record)
 
     def _on_answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
         self.watches.answered(watch, number, value, holds)
@@ -477,6 +486,16 @@ class Registry(Factual):
                 "watch",
             )
         self._change("unwatch", watch)
+
+    def add_source(self, wanted: Source, time: int) -> None:
+        self._set_sources(self.sources.with_source(wanted, time))
+
+    def drop_source(self, name: str) -> None:
+        self._set_sources(self.sources.without(name))
+
+    def _set_sources(self, sources: SourceSet) -> None:
+        if sources is not self.sources.current:
+            self._change("sources", as_fact(sources))
 
     def answered(self, watch: str, number: int, value: Any, holds: bool | None) -> None:
         if watch in self.watches and number > self.watches.get(watch).number:

@@ -31,8 +31,10 @@ from sde.wire import (
     Snapshots,
     Streams,
     Watches,
+    message_of,
 )
 from sde.wire.requests import Read
+from sde.wire.sources import Preview, Sources
 from synopses.declaration import declaration
 
 
@@ -68,6 +70,13 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
             if asked.attached.fault is not None:
                 return Refused(asked.attached.fault)
             return VersionList(asked.attached.versions if shard.number == 0 else [])
+        case Sources():
+            sources = shard.registry.sources.current.sources
+            return Done(value=[message_of(one.source) for one in sources])
+        case Preview():
+            if asked.attached.fault is not None:
+                return Refused(asked.attached.fault)
+            return Done(value=asked.attached.preview)
 
 
 def _is_native(asked: Asked) -> bool:

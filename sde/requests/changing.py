@@ -7,6 +7,7 @@ from typing import assert_never, get_args
 from msgspec.structs import replace
 
 from sde.banks.layer import Kept
+from sde.decoding.mapping import Mapper
 from sde.plugins.failure import PluginFailure
 from sde.records.asked import Asked, Attached
 from sde.records.result import Done, Outcome, Refused
@@ -41,6 +42,7 @@ from sde.wire import (
     Unwatch,
     Watch,
 )
+from sde.wire.sources import Source, Unsource
 from sde.wire.windows import SESSION
 from synopses.questions import Question
 
@@ -56,6 +58,8 @@ Change = (
     | Plugin
     | Unplug
     | Release
+    | Source
+    | Unsource
 )
 CHANGES = get_args(Change)
 
@@ -149,6 +153,13 @@ class Changes:
                 return plugging.unplug(shard.registry, request), asked
             case Release():
                 return plugging.release(shard.registry, request), asked
+            case Source():
+                Mapper(request)  # a wrong one is refused here, not record by record
+                shard.registry.add_source(request, asked.time)
+                return Done(value={"name": request.name}), asked
+            case Unsource():
+                shard.registry.drop_source(request.name)
+                return Done(value={"name": request.name}), asked
             case Plugin():
                 raise AssertionError("it waits for its examination")
             case never:

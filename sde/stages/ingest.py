@@ -9,13 +9,17 @@ messages of the union topic ────> on_loop ─────> what the engi
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import orjson
 from msgspec import structs
 
-from sde.decoding import Decoded, Limits, Messages, decode_tuples
+from sde.decoding import Decoded, Limits, Messages, decode_records, decode_tuples
+from sde.decoding.mapping import Mapper
+from sde.decoding.preview import preview
+from sde.decoding.schemas import Schemas, no_schemas
 from sde.federation.frames import is_frame
 from sde.federation.ingest import from_own, from_site, from_unsealed, stray
 from sde.federation.peers import Peers
@@ -24,7 +28,16 @@ from sde.infore import is_infore, translate
 from sde.plugins.trust import Trust
 from sde.records.arrived import Arrived, FromSite, Told
 from sde.records.asked import AnyAsked, Asked, AskedInfore, Attached, Unreadable
-from sde.records.loop import Admit, Admitted, Due, Loop, Noted, decode_loop, decode_unsealed
+from sde.records.loop import (
+    Admit,
+    Admitted,
+    Due,
+    Loop,
+    Noted,
+    Sourced,
+    decode_loop,
+    decode_unsealed,
+)
 from sde.records.position import Position
 from sde.records.seal import Forged, LoopSeal, NotOurs, is_sealed
 from sde.records.versions import Place
@@ -46,6 +59,8 @@ from sde.wire import (
     dead_letter,
     decode_request,
 )
+from sde.wire.forms import refuse
+from sde.wire.sources import TUPLES, Mapping, Preview, Source
 
 # Bytes of a request that carries no state. A question may go round the loop, or to other sites,
 # inside a message that is a little larger: all topics must take that.
@@ -54,6 +69,9 @@ _ABOUT_VERSIONS = (Restore, Snapshot, Snapshots, RemoveSnapshot)
 _IMPORT = str(Import.__struct_config__.tag)
 _LARGEST_WITH_ID = 1 << 20  # bytes of a request that was passed over
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
+
+
+Peek = Callable[[Preview], list[Messages]]  # some messages of its topics
 
 
 class Ingest:
@@ -70,16 +88,33 @@ class Ingest:
         versions: Versions | None = None,
         peers: Peers | None = None,
         trust: Trust = Trust(),  # noqa: B008
+        schemas: Schemas = no_schemas,
+        own_topics: tuple[str, ...] = (),
+        peek: Peek | None = None,
     ) -> None:
         self.shards = shards
         self._limits, self._versions, self._seal = limits, versions, seal
-        self._trust = trust
+        self._trust, self._schemas = trust, schemas
+        self._own_topics, self._peek = frozenset(own_topics), peek
         self._peers = peers or Peers()
         self._engine = _identity(seal.checkpoint)
 
-    def on_data(self, messages: Messages, wanted: NeedsByDataset | None = None) -> Decoded:
-        """`wanted` is what has to be kept of the tuples, as far as that is known."""
-        decoded = decode_tuples(messages, self.shards, self._limits, wanted)
+    def on_data(
+        self,
+        messages: Messages,
+        wanted: NeedsByDataset | None = None,
+        source: Mapping | None = None,
+    ) -> Decoded:
+        """`wanted` is what has to be kept of the tuples, as far as that is known.
+
+        `source` says how to read records of others; without it they are tuples.
+        """
+        if source is None or source.format == TUPLES:
+            decoded = decode_tuples(messages, self.shards, self._limits, wanted)
+        else:
+            decoded = decode_records(
+                messages, Mapper(source), self.shards, self._limits, wanted, self._schemas
+            )
         if len(self._peers.sites) > 1:  # records of different sites must not pass for the same one
             topic = f"{self._peers.site}/{messages.topic}"
             return replace(decoded, blocks=[replace(b, topic=topic) for b in decoded.blocks])
@@ -154,7 +189,7 @@ class Ingest:
     def _told(
         self, message: Loop, position: Position, time: int, batch: int | None
     ) -> list[Arrived]:
-        if isinstance(message, Due | Admit | Noted):  # for the threads beside the query
+        if isinstance(message, Due | Admit | Noted | Sourced):  # for the threads beside the query
             return []
         # Keys may have gone since the plug-in was sent.
         trusted = self._trust.trusted if isinstance(message, Admitted) else None
@@ -185,7 +220,7 @@ class Ingest:
             asked = split(asked, self._peers, self._seal.checkpoint)
         except Refusal as refusal:
             return Unreadable(position=position, time=time, fault=refusal.fault, id=_id(message))
-        if isinstance(request, (*_ABOUT_VERSIONS, Plugin)):
+        if isinstance(request, (*_ABOUT_VERSIONS, Plugin, Source, Preview)):
             return structs.replace(asked, attached=self._attached(request, position))
         return asked
 
@@ -208,6 +243,8 @@ class Ingest:
         """Looked up here, in one place, because all shards must see it alike: versions, keys."""
         if isinstance(request, Plugin):
             return Attached(fault=self._distrusted(request))
+        if isinstance(request, Source | Preview):
+            return self._looked_at(request)
         if not isinstance(request, _ABOUT_VERSIONS):
             return Attached()
         place = Place(self._engine, position)
@@ -233,6 +270,21 @@ class Ingest:
         except OSError as error:
             reason = f"the snapshots cannot be read: {error}"[:300]
             return Attached(fault=Fault(Code.INTERNAL, reason))
+
+    def _looked_at(self, request: Source | Preview) -> Attached:
+        """What a source would make of its topic's records, if that is asked; a fault if it may
+        not be read."""
+        try:
+            if request.topic in self._own_topics:
+                refuse("topic", request.topic, "a topic that the engine does not use itself")
+            if isinstance(request, Source):
+                return Attached()
+            if self._peek is None:
+                raise Refusal(Code.BAD_REQUEST, "this engine cannot look into topics")
+            seen = self._peek(request)
+            return Attached(preview=preview(seen, request, self.on_data))
+        except Refusal as refusal:
+            return Attached(fault=refusal.fault)
 
 
 def _identity(checkpoint: str) -> str:

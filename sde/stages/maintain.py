@@ -37,6 +37,7 @@ from sde.records.loop import (
     Progress,
     Reached,
     Report,
+    Sourced,
     Tick,
 )
 from sde.records.partial import Partial, Reply, Subject
@@ -101,6 +102,7 @@ class Maintain:
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
         need = self._next_due()
+        sources = shard.registry.sources.current
         self._blocks = list(blocks)
         ticked, again = self._on_loop(arrived)
         for one in (*again, *arrived):
@@ -126,6 +128,8 @@ class Maintain:
         due = self._next_due()
         if shard.number == 0 and (ticked or due != need):
             self.reports.append(Due(at=due))
+        if shard.number == 0 and shard.registry.sources.current is not sources:
+            self.reports.append(Sourced(sources=shard.registry.sources.current))
         if self._before or self._after or self._added:
             states = {kind: shard.states_of(kind) for kind in sorted(self._not_repeatable)}
             self.entry = pack_entry(Entry(self._before, self._added or [], self._after, states))
@@ -173,7 +177,7 @@ class Maintain:
                         self._on_admitted(one, admitted)
                     case Decided() as decided:
                         self._on_decided(one, decided)
-                    case Due() | Admit() | Noted():
+                    case Due() | Admit() | Noted() | Sourced():
                         pass
                     case never:
                         assert_never(never)
@@ -424,7 +428,7 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
         case Failed(kind=kind, reason=reason):
             if kind in shard.registry.shelf.versions:
                 shard.registry.shelve("quarantined", kind, reason)
-        case Again() | AskedEach() | Due() | Admit() | Noted():
+        case Again() | AskedEach() | Due() | Admit() | Noted() | Sourced():
             pass
         case never:
             assert_never(never)

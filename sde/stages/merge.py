@@ -22,7 +22,18 @@ from sde.federation.peers import Peers
 from sde.federation.sending import Sender
 from sde.plugins.failure import PluginFailure
 from sde.records.asked import Asked, AskedInfore, Unreadable
-from sde.records.loop import Admit, Again, Decided, Due, Failed, Noted, Progress, Reached, Report
+from sde.records.loop import (
+    Admit,
+    Again,
+    Decided,
+    Due,
+    Failed,
+    Noted,
+    Progress,
+    Reached,
+    Report,
+    Sourced,
+)
 from sde.records.outgoing import LoopWriter, Outgoing
 from sde.records.partial import (
     EachStates,
@@ -135,7 +146,7 @@ class Merge:
         changed: dict[str, bool] = defaultdict(bool)
         for report in reports:
             match report:
-                case Due() | Failed() | Noted():
+                case Due() | Failed() | Noted() | Sourced():
                     yield self._writer.to_loop(report)
                 case Progress():
                     changed[report.dataset] |= report.changed

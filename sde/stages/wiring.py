@@ -17,10 +17,11 @@ from sde.plugins.trust import Trust
 from sde.records.seal import LoopSeal
 
 if TYPE_CHECKING:
+    from sde.decoding.schemas import Schemas
     from sde.federation.peers import Peers
     from sde.shard.shard import Shard
     from sde.shard.versions import Versions
-    from sde.stages.ingest import Ingest
+    from sde.stages.ingest import Ingest, Peek
     from sde.stages.maintain import Maintain
     from sde.stages.merge import Merge
 
@@ -37,12 +38,25 @@ class Wiring:
     has_log: bool = False  # a topic for INFORE's log
     limits: StateLimits = StateLimits()  # noqa: RUF009
     trust: Trust = Trust()  # noqa: RUF009
+    own_topics: tuple[str, ...] = ()  # that no source may read
 
-    def ingest(self) -> Ingest:
+    def ingest(self, schemas: Schemas | None = None, peek: Peek | None = None) -> Ingest:
+        """`schemas` looks up those of records, `peek` into topics; both ask others."""
         from sde.decoding import Limits
+        from sde.decoding.schemas import no_schemas
         from sde.stages.ingest import Ingest
 
-        return Ingest(self.shards, Limits(), self.seal, self._versions, self._peers, self.trust)
+        return Ingest(
+            self.shards,
+            Limits(),
+            self.seal,
+            self._versions,
+            self._peers,
+            self.trust,
+            schemas or no_schemas,
+            self.own_topics,
+            peek,
+        )
 
     def maintain(self, shard: Shard, batch: int) -> Maintain:
         from sde.stages.maintain import Maintain

@@ -20,6 +20,7 @@ from sde.records.loop import (
     Loop,
     Noted,
     Report,
+    Sourced,
     Tick,
     decode_loop,
     loop_bytes,
@@ -29,6 +30,7 @@ from sde.records.loop import (
 from sde.records.outgoing import Outgoing, Topic
 from sde.records.partial import Partial, bundle, unbundle
 from sde.records.seal import LoopSeal
+from sde.records.sources import SourceSet
 from sde.requests.examining import admit, write
 from sde.shard.shard import Shard
 from sde.stages.maintain import open_shard
@@ -37,6 +39,7 @@ from sde.storage.store import MemoryStore
 from sde.testing.messages import TIME, Payload, messages
 from sde.tuples.block import Block
 from sde.tuples.needs import NeedsByDataset
+from sde.wire.sources import Source
 
 Reply = dict[str, Any]  # as it stands on the output topic
 
@@ -87,6 +90,7 @@ class LocalEngine:
         self.letters: list[dict[str, Any]] = []
         self.entries: list[list[bytes]] = [[] for _ in range(shards)]  # the logs
         self.due: int | None = None
+        self.sources = SourceSet()  # as batches are planned with
         self.wanted: NeedsByDataset | None = None  # of tuples, as the last batch had it
         self.batch = 0
         self.now = TIME  # when what comes from other sites arrives
@@ -106,6 +110,13 @@ class LocalEngine:
     def send(self, dataset: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """A batch with tuples: a stream and values each."""
         self.replies(data=[{"dataset": dataset, "stream": s, "values": v} for s, v in rows])
+
+    def send_records(self, source: str, records: Sequence[Payload], partition: int = 0) -> None:
+        """A batch with records of a topic that a source reads."""
+        read = self.sources.find(source)
+        assert read is not None, f"there is no source {source!r}"
+        log = f"{source}/{read.source.topic}"
+        self._run([], self._decoded(self._messages(records, log, partition, TIME), read.source))
 
     def ask(self, **request: Any) -> Reply:
         """A batch with one request; its reply."""
@@ -168,8 +179,11 @@ class LocalEngine:
         time: int = TIME,
     ) -> list[Outgoing]:
         """One batch; the messages for the topics that clients read."""
+        fetched = self._messages(data, "data", partition, time) if data else None
         arrived = self._arrived(requests, time)
-        blocks = self._blocks(data, partition, time)
+        return self._run(arrived, self._decoded(fetched) if fetched is not None else [])
+
+    def _run(self, arrived: list[Arrived], blocks: list[Block]) -> list[Outgoing]:
         partials, reports = self._maintain(arrived, blocks)
         merge = self.wiring.merge(self.batch)
         self.batch += 1
@@ -197,16 +211,17 @@ class LocalEngine:
         self._offsets[topic, partition] = offset + len(payloads)
         return messages(payloads, topic, partition, offset, time)
 
-    def _blocks(self, data: Sequence[Payload], partition: int, time: int) -> list[Block]:
+    def _decoded(self, fetched: Messages, source: Source | None = None) -> list[Block]:
         """What ingest sends on: as much of the tuples as the last batch knew to be needed."""
-        if not data:
-            return []
-        fetched = self._messages(data, "data", partition, time)
-        decoded = self._ingest.on_data(fetched, self.wanted)
+        decoded = self._ingest.on_data(fetched, self.wanted, source)
         self.letters += decoded.letters
 
         def again(shard: int) -> Callable[[], list[Block]]:
-            return lambda: [b for b in self._ingest.on_data(fetched).blocks if b.shard == shard]
+            def read() -> list[Block]:
+                whole = self._ingest.on_data(fetched, None, source).blocks
+                return [block for block in whole if block.shard == shard]
+
+            return read
 
         travelled = [Block.from_bytes(block.to_bytes()) for block in decoded.blocks]
         return [replace(block, read_again=again(block.shard)) for block in travelled]
@@ -249,5 +264,7 @@ class LocalEngine:
             self.tell(admit(message, self.wiring.trust, self.limits))
         elif isinstance(message, Noted):
             write(message)
+        elif isinstance(message, Sourced):
+            self.sources = message.sources
         else:
             self.union.append(payload)

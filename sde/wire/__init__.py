@@ -34,6 +34,7 @@ from sde.wire.requests import (
     creation,
     message_of,
 )
+from sde.wire.sources import Preview, Source, Sources, Unsource
 from sde.wire.windows import Span, Window
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "ListAll",
     "Plugin",
     "Plugins",
+    "Preview",
     "Refusal",
     "Release",
     "RemoveSnapshot",
@@ -66,10 +68,13 @@ __all__ = [
     "Sites",
     "Snapshot",
     "Snapshots",
+    "Source",
+    "Sources",
     "Span",
     "Streams",
     "SynopsisInfo",
     "Unplug",
+    "Unsource",
     "Unwatch",
     "Watch",
     "Watches",

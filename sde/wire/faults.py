@@ -26,6 +26,7 @@ class Code(enum.StrEnum):
     BAD_STATE = "bad_state"  # bytes that are not the state of this synopsis
     UNKNOWN_VERSION = "unknown_version"  # no such snapshot
     VERSION_EXISTS = "version_exists"  # a snapshot of this name is kept already
+    UNKNOWN_SOURCE = "unknown_source"  # no source has this name
     UNKNOWN_WATCH = "unknown_watch"  # no such watch, or it has ended
     UNKNOWN_SITE = "unknown_site"  # not this site and none of its peers
     BAD_QUERY = "bad_query"  # a question the kind does not know, or a wrong argument

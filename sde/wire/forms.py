@@ -6,6 +6,7 @@ type; `Expected` words the fault; `Meta(description=...)` is the sentence in the
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -73,3 +74,18 @@ def refuse_unknown(name: str, known: list[str]) -> NoReturn:
     """Leave with a fault: a misspelt field must not be ignored in silence."""
     expected = ", ".join(sorted(known))
     raise Refusal(Code.BAD_REQUEST, f"unknown field {name!r}: expected only {expected}", name)
+
+
+def moment(name: str, value: int | str | None) -> int:
+    """Milliseconds since the epoch, from such a number or an ISO 8601 time."""
+    try:
+        if isinstance(value, str):
+            found = datetime.datetime.fromisoformat(value)
+            if found.tzinfo is None:
+                found = found.replace(tzinfo=datetime.UTC)
+            return round(found.timestamp() * 1000)
+        if isinstance(value, int) and abs(value) < 2**53:
+            return value
+    except (ValueError, OverflowError):
+        pass
+    refuse(name, value, "milliseconds since the epoch or an ISO 8601 time")

@@ -84,10 +84,15 @@ def _is_short(value: Any) -> bool:
 
 
 def dead_letter(
-    topic: str, partition: int, offset: int, line: int, fault: Fault, payload: bytes
+    log: str, partition: int, offset: int, line: int, fault: Fault, payload: bytes
 ) -> ReplyFields:
-    """What goes to the dead-letter topic for a message, or one line of it, that was refused."""
+    """What goes to the dead-letter topic for a message, or one line of it, that was refused.
+
+    `log` is the topic, with the name of a source and a slash in front if one reads it.
+    """
+    source, _, topic = log.rpartition("/")
     return {
+        **({"source": source} if source else {}),
         "topic": topic,
         "partition": partition,
         "offset": offset,

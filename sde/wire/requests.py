@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import datetime
 import math
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct, field, to_builtins
+from msgspec import Meta, field, to_builtins
 from msgspec.structs import replace
 
 from sde.wire.catalogue import kinds
@@ -36,9 +35,12 @@ from sde.wire.forms import (
     SiteNames,
     Uid,
     Uids,
+    moment,
     refuse,
 )
+from sde.wire.message import Message
 from sde.wire.plugins import LARGEST_SOURCE, NAME_FORM
+from sde.wire.sources import Preview, Source, Sources, Unsource
 from sde.wire.windows import Span, WindowMessage
 
 ON_CLOSE, ON_CHANGE = "close", "change"
@@ -51,34 +53,6 @@ _SHORTEST_EVERY = 100  # ms
 # While a version is written the one before must stay: only all shards together complete it.
 _AT_LEAST_TWO = "a whole number of at least 2: this version and the one before it"
 _DEADLINE, _LONGEST_DEADLINE, _PING = 5_000, 60_000, 3_000  # ms
-
-
-class Message(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="op",
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-):
-    """What every request has."""
-
-    id: Annotated[
-        Name,
-        Meta(description="the sender's name for the request; left out: made from its position"),
-    ] = ""
-
-    @property
-    def op(self) -> str:
-        return str(self.__struct_config__.tag)
-
-    @property
-    def named(self) -> str:
-        """The uids the request is about, as text: the key of its reply; "" for none."""
-        return ""
-
-    def check(self) -> None:
-        """Refusal if fields that are right by themselves do not go together."""
 
 
 def _duration(name: str, value: str | None) -> int | None:
@@ -144,7 +118,9 @@ class Create(Message, frozen=True, kw_only=True, tag="create"):
     uid: TheUid
     dataset: Annotated[Name, Meta(description="the data set it summarises")]
     kind: Annotated[Name, Meta(description="the algorithm: one of the kinds, or of a plug-in")]
-    params: Annotated[JsonObject, Meta(description="the parameters of the kind")] = {}
+    params: Annotated[JsonObject, Meta(description="the parameters of the kind")] = field(
+        default_factory=dict
+    )
     key: Annotated[Name | None, Meta(description="the field whose values are the keys")] = None
     value: Annotated[
         FieldNames | None, Meta(description="the field, or fields, whose values are added")
@@ -252,10 +228,10 @@ def _uids(uid: str | None, several: list[str] | None) -> tuple[str, ...]:
 def _span(end: int | str | None, start: int | str | None, to: int | str | None) -> Span | None:
     """Which part of a windowed synopsis is meant; None: the window that is open."""
     if end is not None:
-        return Span(_moment("end", end))
+        return Span(moment("end", end))
     if start is None and to is None:
         return None
-    first, last = _moment("from", start), _moment("to", to)
+    first, last = moment("from", start), moment("to", to)
     if first >= last:
         refuse("to", to, "a time after `from`")
     return Span(last, first)
@@ -272,7 +248,7 @@ class Ask(Message, frozen=True, kw_only=True, tag="estimate"):
 
     uid: AskedUid = None
     several: AskedUids = field(name="uids", default=None)
-    query: Query = {}
+    query: Query = field(default_factory=dict)
     stream: Annotated[
         Name | None, Meta(description='the stream that is meant, at scope "stream"; `"*"`: all')
     ] = None
@@ -338,7 +314,7 @@ class Watch(Message, frozen=True, kw_only=True, tag="watch"):
 
     uid: AskedUid = None
     several: AskedUids = field(name="uids", default=None)
-    query: Query = {}
+    query: Query = field(default_factory=dict)
     stream: OfStream = None
     end: End = None
     start: From = field(name="from", default=None)
@@ -797,12 +773,41 @@ Request = (
     | Unplug
     | Release
     | Sites
+    | Source
+    | Unsource
+    | Sources
+    | Preview
 )
 # Those that change nothing.
-Read = Ask | Watches | Export | ListAll | Describe | Streams | Snapshots | Plugins | Sites
+Read = (
+    Ask
+    | Watches
+    | Export
+    | ListAll
+    | Describe
+    | Streams
+    | Snapshots
+    | Plugins
+    | Sites
+    | Sources
+    | Preview
+)
 READS: tuple[type[Read], ...] = get_args(Read)
 # Those that are carried out before the tuples of their batch are added.
-NEED_NO_DATA = (Create, Delete, Watch, Unwatch, RemoveSnapshot, Plugin, Unplug, Release)
+NEED_NO_DATA = (
+    Create,
+    Delete,
+    Watch,
+    Unwatch,
+    RemoveSnapshot,
+    Plugin,
+    Unplug,
+    Release,
+    Source,
+    Unsource,
+    Sources,
+    Preview,
+)
 
 
 def creation(request_id: str, uid: str, definition: Definition) -> Create:
@@ -825,21 +830,6 @@ def creation(request_id: str, uid: str, definition: Definition) -> Create:
 
 def _scope(definition: Definition) -> Literal["dataset", "stream"]:
     return "dataset" if definition.scope == DATASET_SCOPE else "stream"
-
-
-def _moment(name: str, value: int | str | None) -> int:
-    """Milliseconds since the epoch, or ISO 8601."""
-    try:
-        if isinstance(value, str):
-            moment = datetime.datetime.fromisoformat(value)
-            if moment.tzinfo is None:
-                moment = moment.replace(tzinfo=datetime.UTC)
-            return round(moment.timestamp() * 1000)
-        if isinstance(value, int) and abs(value) < 2**53:
-            return value
-    except (ValueError, OverflowError):
-        pass
-    refuse(name, value, "milliseconds since the epoch or an ISO 8601 time")
 
 
 def _from_base64(name: str, value: str, expected: str) -> bytes:

@@ -42,7 +42,7 @@ class Clock(TopicFollower):
             poll_seconds=_POLL_SECONDS,
         )
         self._loop, self._left = LoopTopic(settings, seal), left
-        self._data_topics = set(settings.topics.data)
+        self._control_topics = set(settings.topics.control)
         self._began = time.time() - time.monotonic()
         self._due: int | None = self._now()  # whether a tick is needed is not known yet
         self._has_ticked = False
@@ -64,7 +64,7 @@ class Clock(TopicFollower):
         of_data = {
             f"{topic}/{partition}": count
             for (topic, partition), count in left.items()
-            if topic in self._data_topics
+            if topic not in self._control_topics
         }
         caught_up = bool(left) and not any(left.values())
         return Tick(time=now, caught_up=caught_up, left=of_data)

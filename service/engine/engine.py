@@ -35,6 +35,7 @@ from service.engine.progress import ProgressLog
 from service.engine.query_keeper import QueryKeeper
 from service.engine.rescale import RescaleError, RescaleNote, repartition
 from service.engine.restored import check_restored
+from service.engine.source_keeper import SourceKeeper, request_sources
 from service.engine.status import StatusFile
 from service.engine.topics import prepare_topics
 from service.engine.warm_up import warm_up
@@ -119,6 +120,7 @@ class Engine:
             workers.result()
         self._start_threads(settings, read_seal(settings))
         end_upgrade(settings)
+        request_sources(settings)
         self._write_address()
         self._is_ready = True
         self._write_status()
@@ -150,6 +152,7 @@ class Engine:
         for beside in (
             Clock(settings, seal, lambda: self._progress.left),
             PluginExaminer(settings, seal),
+            SourceKeeper(settings, seal),
             Forwarder(settings, seal.checkpoint),
         ):
             beside.start()

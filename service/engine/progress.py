@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from service.kafka.offsets import Offsets, OffsetsJson, from_json
+from service.kafka.offsets import Offsets, OffsetsJson, from_json, of_logs
 
 
 class SourceProgress(TypedDict):
@@ -88,7 +88,7 @@ def _left(source: SourceProgress) -> Offsets:
 
 
 def _offsets(text: str | None) -> Offsets:
-    return from_json(_offsets_json(text))
+    return of_logs(from_json(_offsets_json(text)))
 
 
 def _offsets_json(text: str | None) -> OffsetsJson:

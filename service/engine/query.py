@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +48,8 @@ def start_query(spark: SparkSession, settings: Settings, steering: Steering) -> 
     data = ReaderOptions(
         kafka=settings.kafka_config,
         topics=list(topics.data),
+        sources=str(settings.sources_folder.absolute()),
+        own_topics=topics.all,
         on_lost=settings.on_lost,
         stop_file=stop_file,
         ends_file=ends_file,
@@ -56,7 +58,7 @@ def start_query(spark: SparkSession, settings: Settings, steering: Steering) -> 
     )
     control = ReaderOptions(
         kafka=settings.kafka_config,
-        topics=[topics.requests, topics.union, topics.peers],
+        topics=list(topics.control),
         on_lost=settings.on_lost,
         may_lose=(topics.union, topics.peers),  # see docs/design/time.md
         stop_file=stop_file,
@@ -127,6 +129,7 @@ def _source_options(
         "shards": str(settings.shards),
         "union": settings.topics.union,
         "peers": settings.topics.peers,
+        "registry": json.dumps(asdict(settings.registry)) if settings.registry.url else "",
         "arena": str(arena),
         "passed_over": json.dumps([(p.topic, p.partition, p.offset) for p in passed_over]),
         # With a cluster, tasks need not be on the same machine.
@@ -145,4 +148,5 @@ def wiring_of(settings: Settings) -> Wiring:
         has_log=bool(settings.topics.logging),
         limits=settings.limits,
         trust=settings.trust,
+        own_topics=settings.topics.all,
     )

@@ -34,7 +34,8 @@ from service.engine.walk import Range, Walk
 from service.kafka.ends_file import EndsFile
 from service.kafka.errors import KafkaFailure
 from service.kafka.logs import LogEnds, waiting_helps
-from service.kafka.offsets import Key, Offsets
+from service.kafka.offsets import Key, Offsets, of_logs
+from service.kafka.read_logs import source_of
 from service.settings import Settings
 from service.startup_errors import StartupError
 
@@ -119,9 +120,10 @@ class SafetyNet:
             self._go_on(self._walk, batch, why)
 
     def _begin(self, batch: int, why: str) -> None:
-        begins, ends = self._log.ends(batch - 1), self._log.ends(batch)
-        first = self._first([key for key in ends if key not in begins])
-        ranges = self._ranges({**first, **begins}, ends)
+        begins, ends = of_logs(self._log.ends(batch - 1)), of_logs(self._log.ends(batch))
+        begins |= self._first([key for key in ends if key not in begins])
+        # A batch does not read what is new of a source: it says where to begin.
+        ranges = self._ranges(begins, {key: end for key, end in ends.items() if key in begins})
         count = sum(one.size for one in ranges)
         if not count:
             raise self._ended(why)
@@ -167,9 +169,10 @@ class SafetyNet:
         return last_written(self._settings) >= batch
 
     def _first(self, partitions: list[Key]) -> Offsets:
-        """Where reading begins in partitions that no batch has read yet."""
+        """Where reading begins in partitions of own topics that no batch has read yet."""
         kafka, patience = self._settings.kafka_config, sink_options(self._settings).patience
-        return LogEnds(kafka, [topic for topic, _ in partitions], patience).starts(partitions)
+        own = [key for key in partitions if not source_of(key[0])]
+        return LogEnds(kafka, [topic for topic, _ in own], patience).starts(own)
 
     def _ranges(self, begins: Offsets, ends: Offsets) -> list[Range]:
         topics = self._settings.topics
@@ -179,7 +182,7 @@ class SafetyNet:
         ]
         told = [one for one in ranges if one.topic in (topics.union, topics.peers)]
         asked = [one for one in ranges if one.topic == topics.requests]
-        tuples = [one for one in ranges if one.topic in topics.data]
+        tuples = [one for one in ranges if one.topic not in topics.control]
         before, after = [], []
         for one in asked:
             reads = first_that_reads(self._settings.kafka_config, one)

@@ -22,7 +22,7 @@ class StatusFile:
     def __init__(self, settings: Settings, progress: ProgressLog) -> None:
         self._path = settings.data_dir.absolute() / STATUS_FILE
         self._progress = progress
-        self._topics = set(settings.topics.data)
+        self._control_topics = set(settings.topics.control)
         self._folders = {
             "checkpoint": str(settings.checkpoint.absolute()),
             "broker": str(settings.data_dir.absolute() / "broker"),
@@ -68,10 +68,11 @@ class StatusFile:
         self._path.unlink(missing_ok=True)
 
     def _rate(self) -> float | None:
-        """Messages of the data topics a second; None before there is a second to tell it of."""
+        """Messages of tuples and records a second; None before there is a second to tell it of."""
         now = time.monotonic()
         reached = self._progress.reached
-        read = sum(end for (topic, _), end in reached.items() if topic in self._topics)
+        control = self._control_topics
+        read = sum(end for (topic, _), end in reached.items() if topic not in control)
         if reached:
             self._read.append((now, read))
         while self._read and self._read[0][0] < now - _RATE_SECONDS:

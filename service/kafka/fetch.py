@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator
+from typing import TypedDict
 
 from sde.decoding import Messages
 from service.kafka import librdkafka
@@ -21,6 +22,14 @@ from service.kafka.plain_consumer import PlainConsumer
 
 MAX_BYTES = 32 << 20
 MAX_MESSAGES = 250_000
+
+
+class FetchOptions(TypedDict, total=False):
+    """What may be fetched beside payloads."""
+
+    keys: bool
+    headers: bool
+
 
 _Consumer = DirectConsumer | BulkConsumer | PlainConsumer
 _Way = type[DirectConsumer] | type[BulkConsumer] | type[PlainConsumer]

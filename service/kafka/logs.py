@@ -122,6 +122,12 @@ class LogEnds:
         self._settings, self._topics = settings, sorted(set(topics))
         self._patience, self._discover_seconds = patience, discover_seconds
         self._partitions: list[Key] = []
+        self._fits: Callable[[str], bool] | None = None
+        self._discovered = float("-inf")
+
+    def look_for(self, topics: Iterable[str], fits: Callable[[str], bool] | None = None) -> None:
+        """From now on these topics, and all whose names fit."""
+        self._topics, self._fits = sorted(set(topics)), fits
         self._discovered = float("-inf")
 
     def partitions(self) -> list[Key]:
@@ -133,7 +139,18 @@ class LogEnds:
 
     def ends(self) -> Offsets:
         """Last stable offsets: what a reader of committed messages can get to."""
-        return self._offsets(self.partitions(), _LATEST, IsolationLevel.READ_COMMITTED)
+        return self.ends_of(self.partitions())
+
+    def ends_of(self, partitions: Iterable[Key]) -> Offsets:
+        """The same of some partitions."""
+        return self._offsets(partitions, _LATEST, IsolationLevel.READ_COMMITTED)
+
+    def at_time(self, partitions: Iterable[Key], time: int) -> Offsets:
+        """The first message at or after a time (ms since the epoch); the end if there is none."""
+        keys, spec = list(partitions), OffsetSpec.for_timestamp(time)
+        found = self._offsets(keys, spec, IsolationLevel.READ_COMMITTED, or_none=True)
+        ends = self.ends_of(keys)
+        return {key: ends[key] if offset < 0 else offset for key, offset in found.items()}
 
     def starts(self, partitions: Iterable[Key]) -> Offsets:
         return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_COMMITTED)
@@ -143,7 +160,11 @@ class LogEnds:
         return self._offsets(partitions, _LATEST, IsolationLevel.READ_UNCOMMITTED)
 
     def _offsets(
-        self, partitions: Iterable[Key], spec: OffsetSpec, isolation: IsolationLevel
+        self,
+        partitions: Iterable[Key],
+        spec: OffsetSpec,
+        isolation: IsolationLevel,
+        or_none: bool = False,
     ) -> Offsets:
         asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}
         if not asked:
@@ -154,7 +175,7 @@ class LogEnds:
                 asked, isolation_level=isolation, request_timeout=_REQUEST_SECONDS
             )
             told = {(at.topic, at.partition): f.result().offset for at, f in futures.items()}
-            if any(offset < 0 for offset in told.values()):
+            if not or_none and any(offset < 0 for offset in told.values()):
                 # While its broker is away librdkafka may report success without an offset.
                 raise KafkaException(KafkaError(KafkaError._TRANSPORT))
             return told
@@ -172,6 +193,11 @@ class LogEnds:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise
+        if self._fits is not None:
+            listed = admin(self._settings).list_topics(timeout=_REQUEST_SECONDS).topics
+            for topic in listed.keys() - set(self._topics):
+                if self._fits(topic):
+                    found += [(topic, partition) for partition in listed[topic].partitions]
         return sorted(found)
 
     def _patiently(self, ask: Callable[[], _Result]) -> _Result:

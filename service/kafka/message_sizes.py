@@ -6,6 +6,7 @@ import time
 
 from service.kafka.config import Config
 from service.kafka.offsets import Offsets
+from service.kafka.read_logs import topic_of
 
 _FEW = 200  # waiting messages that need no looking at
 _LOOKED_AT = 50
@@ -32,8 +33,8 @@ class MessageSizes:
         # Imported here: it is heavy, and most processes that import this never look.
         from service.kafka.fetch import fetch
 
-        (topic, partition), count = max(waiting.items(), key=lambda item: item[1])
-        start = known[topic, partition]
+        (log, partition), count = max(waiting.items(), key=lambda item: item[1])
+        topic, start = topic_of(log), known[log, partition]
         end = start + min(count, _LOOKED_AT)
         size = number = 0
         for messages in fetch(self._kafka, topic, partition, start, end, patience=self._patience):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 Key = tuple[str, int]  # topic, partition
 Offsets = dict[Key, int]
+# Under this key offsets have the version of the sources that the batch is planned with, if any.
+SOURCES: Key = ("", 0)
 OffsetsJson = dict[str, dict[str, int]]  # {"topic": {"0": 123}}: what Spark's checkpoint keeps
 
 
@@ -23,6 +25,11 @@ def from_json(offsets: OffsetsJson) -> Offsets:
         for topic, partitions in offsets.items()
         for partition, offset in partitions.items()
     }
+
+
+def of_logs(offsets: Offsets) -> Offsets:
+    """Without what is no offset of a partition."""
+    return {key: offset for key, offset in offsets.items() if key != SOURCES}
 
 
 def admit(start: Offsets, ends: Offsets, budget: int | None) -> Offsets:

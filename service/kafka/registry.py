@@ -10,22 +10,22 @@ or not as one does, is none: `RegistryAway` and `RegistryRefused` are for the ca
 
 from __future__ import annotations
 
-import base64
+import functools
 import ssl
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
 
 import msgspec
 
 from sde.decoding.schemas import Schema, UnknownSchema
 from service.kafka.errors import RegistryAway, RegistryRefused
+from service.kafka.registry_settings import RegistrySettings
 
 _MOST_BYTES = 4 << 20  # of an answer
 _MOST_KEPT = 1000  # schemas
@@ -35,34 +35,6 @@ _NOT_FOUND = (40401, 40402, 40403)  # subject, version, schema
 _TRIES, _FIRST_PAUSE = 4, 0.25  # seconds; then twice as long each time
 _TEMPORARY = (408, 425, 429)
 _PIECE = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class RegistrySettings:
-    """Where the registry is, and who asks: a user with a password, or a token, or nobody."""
-
-    url: str
-    user: str = ""
-    password: str = field(default="", repr=False)
-    token: str = field(default="", repr=False)
-    ca_file: str = ""  # of those who vouch for its certificate; the system's if empty
-    timeout_seconds: float = 5.0  # of one answer
-
-    def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-            text = "expected http://host:port or https://host:port, the user not in it"
-            raise ValueError(
-                f"url={parts._replace(netloc=parts.hostname or '').geturl()!r}: {text}"
-            )
-
-    def authorization(self) -> dict[str, str]:
-        if self.token:
-            return {"Authorization": f"Bearer {self.token}"}
-        if self.user:
-            pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
-            return {"Authorization": f"Basic {pair}"}
-        return {}
 
 
 class _Reference(msgspec.Struct, frozen=True):
@@ -194,6 +166,12 @@ def _body(response: HTTPResponse | HTTPError, seconds: float) -> bytes:
         if time.monotonic() > until:
             raise TimeoutError("the answer does not end")
     return b"".join(pieces)
+
+
+@functools.cache
+def registry_of(settings: str) -> SchemaRegistry:
+    """One for a process; `settings` are RegistrySettings as JSON."""
+    return SchemaRegistry(msgspec.json.decode(settings, type=RegistrySettings))
 
 
 def _keep(kept: OrderedDict[int, Any], number: int, value: object) -> None:

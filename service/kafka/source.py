@@ -23,10 +23,11 @@ import os
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
@@ -34,14 +35,24 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from service.kafka.config import Config
 from service.kafka.ends_file import EndsFile
 from service.kafka.errors import LogTooShort, OffsetsLost
-from service.kafka.logs import LogEnds
 from service.kafka.message_sizes import MessageSizes
-from service.kafka.offsets import Offsets, OffsetsJson, admit, from_json, to_json
+from service.kafka.offsets import (
+    SOURCES,
+    Key,
+    Offsets,
+    OffsetsJson,
+    admit,
+    from_json,
+    of_logs,
+    to_json,
+)
 from service.kafka.pace import Pace
+from service.kafka.read_logs import ReadLogs, source_of, topic_of
 from service.kafka.retention import LostRange, OnLost, checked_on_lost, lost_part
 
 if TYPE_CHECKING:
     from sde.decoding import Messages
+    from service.kafka.fetch import FetchOptions
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +63,8 @@ class ReaderOptions:
 
     kafka: Config  # librdkafka settings
     topics: list[str]
+    sources: str = ""  # folder with the sources that are read, too (sources_file.py)
+    own_topics: tuple[str, ...] = ()  # that no pattern of a source means
     on_lost: OnLost = "stop"
     may_lose: tuple[str, ...] = ()  # topics whose deleted messages never stop the query
     stop_file: str = ""  # while this file exists no new batch is admitted
@@ -74,13 +87,22 @@ class ReaderOptions:
 
 
 class KafkaRange(InputPartition):
-    """The range of a partition that one task reads; `lost` was deleted before its start."""
+    """The range of a partition that one task reads; `lost` was deleted before its start.
+
+    `source`: the Source whose log it is, as JSON; "" for a topic of the engine's own.
+    """
 
     def __init__(
-        self, topic: str, partition: int, start: int, end: int, lost: LostRange | None
+        self,
+        log: str,
+        partition: int,
+        start: int,
+        end: int,
+        lost: LostRange | None,
+        source: str = "",
     ) -> None:
-        self.topic, self.partition = topic, partition
-        self.start, self.end, self.lost = start, end, lost
+        self.log, self.partition = log, partition
+        self.start, self.end, self.lost, self.source = start, end, lost, source
 
 
 class KafkaReader(DataSourceStreamReader):
@@ -91,8 +113,13 @@ class KafkaReader(DataSourceStreamReader):
 
     def __init__(self, options: ReaderOptions) -> None:
         self._options = options
-        self._logs = LogEnds(
-            options.kafka, options.topics, options.patience, options.discover_seconds
+        self._logs = ReadLogs(
+            options.kafka,
+            options.topics,
+            options.patience,
+            options.discover_seconds,
+            Path(options.sources) if options.sources else None,
+            options.own_topics,
         )
         self._pace: Pace | None = None
         if options.target_seconds is not None:
@@ -103,8 +130,15 @@ class KafkaReader(DataSourceStreamReader):
         self._latest: Offsets = {}
 
     @abstractmethod
-    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
-        """The record batches of one chunk, in its order. Runs in a task."""
+    def blocks(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
+        """The record batches of one chunk of a log, in its order. Runs in a task.
+
+        `source` is the Source that says how to read it, as JSON; "" for the engine's own topics.
+        """
+
+    def fetch_options(self, source: str) -> FetchOptions:
+        """What is fetched beside the payloads of messages; by default nothing. Runs in a task."""
+        return {}
 
     def lost(self, lost: LostRange) -> Iterator[pa.RecordBatch]:
         """The record batches that report lost offsets. Runs in a task; by default there are none.
@@ -114,7 +148,7 @@ class KafkaReader(DataSourceStreamReader):
         return iter(())
 
     def initialOffset(self) -> OffsetsJson:
-        return to_json(self._logs.starts(self._logs.partitions()))
+        return to_json(self._logs.initial())
 
     def getDefaultReadLimit(self) -> ReadLimit:
         if self._pace is None:
@@ -126,19 +160,24 @@ class KafkaReader(DataSourceStreamReader):
         if self._options.stop_file and os.path.exists(self._options.stop_file):
             return start
         known = from_json(start)
+        sources = self._logs.sources()
         self._latest = self._logs.ends()
         dictated = self._dictated()
         if dictated is not None:
             reached = {key: max(offset, dictated.get(key, offset)) for key, offset in known.items()}
             return start if reached == known else to_json(reached)
-        ends = self._readable(known, self._latest)
+        version = known.pop(SOURCES, 0)
+        new = self._new(known, self._latest, version)
+        kept = {key: at for key, at in known.items() if self._logs.is_read(key[0])}
+        ends = self._readable({key: at for key, at in kept.items() if key not in new})
         reached = {
-            **admit(known, ends, self._budget(limit, known, ends)),
-            **self._entered(known, self._latest),
+            **admit(kept, ends, self._budget(limit, kept, ends)),
+            **self._logs.entered(new, version),
+            **({SOURCES: sources.version} if sources.version else {}),
         }
-        self._admitted = sum(reached[key] - known[key] for key in ends)
+        self._admitted = sum(reached[key] - kept[key] for key in ends)
         self._admitted_at = time.monotonic()
-        return start if reached == known else to_json(reached)
+        return start if reached == from_json(start) else to_json(reached)
 
     def _dictated(self) -> Offsets | None:
         path = self._options.ends_file
@@ -149,25 +188,30 @@ class KafkaReader(DataSourceStreamReader):
         return to_json(self._latest) if self._latest else None
 
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> Sequence[InputPartition]:
-        begins = from_json(start)
+        begins, stops = of_logs(from_json(start)), from_json(end)
+        sources = self._logs.planned_with(stops)
         wanted = {
             key: (begins[key], stop)
-            for key, stop in sorted(from_json(end).items())
+            for key, stop in sorted(of_logs(stops).items())
             if key in begins and begins[key] < stop
         }
         earliest = self._logs.starts(wanted)
         ranges: list[InputPartition] = []
-        for (topic, partition), (first, stop) in wanted.items():
-            on_lost = self._on_lost(topic)
-            lost = lost_part(topic, partition, first, stop, earliest[topic, partition], on_lost)
-            ranges.append(KafkaRange(topic, partition, lost.resumed if lost else first, stop, lost))
+        for (log, partition), (first, stop) in wanted.items():
+            lost = lost_part(
+                log, partition, first, stop, earliest[log, partition], self._on_lost(log)
+            )
+            read = sources.find(source_of(log))
+            source = "" if read is None else msgspec.json.encode(read.source).decode()
+            begin = lost.resumed if lost else first
+            ranges.append(KafkaRange(log, partition, begin, stop, lost, source))
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from service.kafka.fetch import fetch
 
         assert isinstance(partition, KafkaRange)
-        topic, number, end = partition.topic, partition.partition, partition.end
+        log, number, end = partition.log, partition.partition, partition.end
         position, lost = partition.start, partition.lost
         while True:
             if lost is not None:
@@ -177,18 +221,19 @@ class KafkaReader(DataSourceStreamReader):
             try:
                 for messages in fetch(
                     self._options.kafka,
-                    topic,
+                    topic_of(log),
                     number,
                     position,
                     end,
                     patience=self._options.patience,
+                    **self.fetch_options(partition.source),
                 ):
                     position = int(messages.offsets[-1]) + 1
-                    yield from self.blocks(messages)
+                    yield from self.blocks(replace(messages, topic=log), partition.source)
                 return
             except OffsetsLost as error:  # since the batch was planned
-                on_lost = self._on_lost(topic)
-                lost = lost_part(topic, number, error.wanted, end, error.earliest, on_lost)
+                on_lost = self._on_lost(log)
+                lost = lost_part(log, number, error.wanted, end, error.earliest, on_lost)
 
     def _on_lost(self, topic: str) -> OnLost:
         return "continue" if topic in self._options.may_lose else self._options.on_lost
@@ -207,19 +252,26 @@ class KafkaReader(DataSourceStreamReader):
         self._sizes.look(known, ends)
         return max(1, min(limit.max_rows, int(self._pace.budget / self._sizes.mean)))
 
-    def _readable(self, known: Offsets, latest: Offsets) -> Offsets:
+    def _readable(self, known: Offsets) -> Offsets:
         """The ends of the partitions that can be read further. One that is gone is left out."""
-        ends = {key: end for key, end in latest.items() if key in known}
-        for (topic, partition), end in list(ends.items()):
-            wanted = known[topic, partition]
+        ends = {key: end for key, end in self._latest.items() if key in known}
+        for (log, partition), end in list(ends.items()):
+            wanted = known[log, partition]
             if end < wanted:
                 if self._options.on_lost == "stop":
-                    raise LogTooShort(topic, partition, wanted, end)
-                del ends[topic, partition]
+                    raise LogTooShort(log, partition, wanted, end)
+                del ends[log, partition]
         return ends
 
-    def _entered(self, known: Offsets, latest: Offsets) -> Offsets:
-        """First offsets of new partitions, and of those whose log was made anew. They are read from
-        the next batch on: so the start of every range is in the checkpoint."""
-        new = [key for key, end in latest.items() if key not in known or end < known[key]]
-        return self._logs.starts(new)
+    def _new(self, known: Offsets, latest: Offsets, version: int) -> set[Key]:
+        """New partitions, those whose log was made anew, and those of sources that begin anew
+        since a version. They are read from the next batch on: so the start of every range is in the
+        checkpoint."""
+        may_shrink = self._options.on_lost != "stop"
+        return {
+            key
+            for key, end in latest.items()
+            if key not in known
+            or (end < known[key] and may_shrink)
+            or self._logs.begins_anew(key[0], version)
+        }

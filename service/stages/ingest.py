@@ -14,9 +14,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import msgspec
 import orjson
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -24,6 +26,8 @@ from pyspark.sql.types import StructType
 
 from sde.wire import Code, Fault, dead_letter
 from sde.wire.framing import pack
+from sde.wire.sources import Preview, Source
+from service.kafka.read_logs import topic_of
 from service.kafka.retention import LostRange
 from service.kafka.source import KafkaReader, ReaderOptions
 from service.stages.planted_death import meet
@@ -42,9 +46,11 @@ from service.stages.rows import (
 
 if TYPE_CHECKING:
     from sde.decoding import Messages
+    from sde.decoding.schemas import Schemas
     from sde.records.arrived import Arrived
     from sde.stages.ingest import Ingest
     from sde.tuples.block import Block
+    from service.kafka.fetch import FetchOptions
 
 _PASSED_OVER = Fault(
     Code.PASSED_OVER, "the process that handled this message died each time; it was left out"
@@ -56,7 +62,7 @@ class _IngestReader(KafkaReader):
         super().__init__(options)
         self._shards = int(given["shards"])
         self._union, self._peers = given["union"], given["peers"]
-        self._wiring = given["wiring"]
+        self._wiring, self._registry = given["wiring"], given["registry"]
         self._passed_over = {tuple(one) for one in orjson.loads(given["passed_over"])}
 
     @classmethod
@@ -67,17 +73,30 @@ class _IngestReader(KafkaReader):
         """Imported here: the processes that only plan do not need it."""
         from sde.stages.wiring import Wiring
 
-        return Wiring.from_json(self._wiring).ingest()
+        return Wiring.from_json(self._wiring).ingest(self._schemas(), self._peek)
 
-    def blocks(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+    def _schemas(self) -> Schemas | None:
+        """Those of the registry, if the engine has one."""
+        if not self._registry:
+            return None
+        from service.kafka.registry import registry_of
+
+        return registry_of(self._registry)
+
+    def _peek(self, request: Preview) -> list[Messages]:
+        from service.kafka.peek import peek
+
+        return peek(self._options.kafka, request)
+
+    def blocks(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
         for part in self._handled(messages):
             meet("ingest", part.buffer.tobytes)
-            yield from self.rows(part)
+            yield from self.rows(part, source)
         for index in self._not_handled(messages):
             yield record_batch(self._passed(messages, index), SHARD_ROW_ARROW)
 
     @abstractmethod
-    def rows(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+    def rows(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
         """The record batches of messages that are to be handled."""
 
     def _not_handled(self, messages: Messages) -> list[int]:
@@ -114,7 +133,8 @@ class _IngestReader(KafkaReader):
         offset = letters[0]["offset"]
         assert isinstance(offset, int)
         key = spread_keys(self._shards)[offset % self._shards]
-        return ShardRow(key, LETTERS, topic, partition, offset, offset + 1, orjson.dumps(letters))
+        body = orjson.dumps(letters)
+        return ShardRow(key, LETTERS, topic, "", partition, offset, offset + 1, body)
 
     def lost(self, lost: LostRange) -> Iterator[pa.RecordBatch]:
         reason = f"{lost.count} messages were deleted by the broker before they were read"
@@ -135,20 +155,33 @@ class TupleReader(_IngestReader):
             Exchange(Path(self._exchange)).sweep(batch_id())
         yield from super().read(partition)
 
-    def rows(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+    def rows(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
         from service.stages.needs_file import NeedsFile
 
-        decoded = self._ingest().on_data(messages, NeedsFile(Path(self._arena)).read())
+        wanted = NeedsFile(Path(self._arena)).read()
+        decoded = self._ingest().on_data(messages, wanted, _source_of(source))
         by_shard: dict[int, list[Block]] = defaultdict(list)
         for block in decoded.blocks:
             by_shard[block.shard].append(block)
         for shard, blocks in by_shard.items():  # one at a time: it may have many megabytes
-            yield record_batch([self._shard_row(shard, blocks, messages)], SHARD_ROW_ARROW)
+            row = self._shard_row(shard, blocks, messages, source)
+            yield record_batch([row], SHARD_ROW_ARROW)
         if decoded.letters:
             row = self._letters(messages.topic, messages.partition, decoded.letters)
             yield record_batch([row], SHARD_ROW_ARROW)
 
-    def _shard_row(self, shard: int, blocks: list[Block], messages: Messages) -> ShardRow:
+    def fetch_options(self, source: str) -> FetchOptions:
+        mapping = _source_of(source)
+        if mapping is None:
+            return {}
+        from sde.decoding.mapping import Mapper
+        from service.kafka.peek import read_beside
+
+        return read_beside(Mapper(mapping))
+
+    def _shard_row(
+        self, shard: int, blocks: list[Block], messages: Messages, source: str
+    ) -> ShardRow:
         """All blocks of some messages for a shard, in one row."""
         if self._exchange:
             from service.stages.exchange import Exchange
@@ -160,25 +193,30 @@ class TupleReader(_IngestReader):
         what = FILED if self._exchange else BLOCKS
         key = spread_keys(self._shards)[shard]
         first, last = int(messages.offsets[0]), int(messages.offsets[-1])
-        return ShardRow(key, what, messages.topic, messages.partition, first, last + 1, body)
+        log, partition = messages.topic, messages.partition
+        return ShardRow(key, what, log, source, partition, first, last + 1, body)
 
     def read_again(self, row: ShardRow) -> list[Block]:
         """The blocks that a row stands for, with everything in them."""
         from service.kafka.fetch import fetch
 
-        ingest, options = self._ingest(), self._options
+        ingest, options, source = self._ingest(), self._options, _source_of(row.source)
         shard = spread_keys(self._shards).index(row.shard_key)
         blocks: list[Block] = []
-        for messages in fetch(
-            options.kafka, row.topic, row.partition, row.offset, row.end, patience=options.patience
-        ):
-            for part in self._handled(messages):
-                blocks += ingest.on_data(part).blocks
+        place = (topic_of(row.log), row.partition, row.offset, row.end)
+        beside = self.fetch_options(row.source)
+        for fetched in fetch(options.kafka, *place, patience=options.patience, **beside):
+            for part in self._handled(replace(fetched, topic=row.log)):
+                blocks += ingest.on_data(part, source=source).blocks
         return [block for block in blocks if block.shard == shard]
 
 
+def _source_of(text: str) -> Source | None:
+    return msgspec.json.decode(text, type=Source) if text else None
+
+
 class RequestReader(_IngestReader):
-    def rows(self, messages: Messages) -> Iterator[pa.RecordBatch]:
+    def rows(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
         ingest = self._ingest()
         if messages.topic == self._union:
             arrived, letters = ingest.on_loop(messages)
@@ -198,7 +236,14 @@ class RequestReader(_IngestReader):
         first, *others = spread_keys(self._shards)
         offset, end = int(messages.offsets[0]), int(messages.offsets[-1]) + 1
         row = ShardRow(
-            first, REQUESTS, messages.topic, messages.partition, offset, end, pack_arrived(arrived)
+            first,
+            REQUESTS,
+            messages.topic,
+            "",
+            messages.partition,
+            offset,
+            end,
+            pack_arrived(arrived),
         )
         rows = [row]
         spread = [one for one in arrived if for_all_shards(one)]

@@ -18,7 +18,8 @@ BLOCKS, FILED = "blocks", "filed"  # in the row itself, or in files that it name
 REQUESTS, LETTERS, PARTIALS, REPORTS = "requests", "letters", "partials", "reports"
 
 SHARD_ROW = (
-    "shard_key int, what string, topic string, partition int, offset long, end long, body binary"
+    "shard_key int, what string, log string, source string, partition int, offset long, end long, "
+    "body binary"
 )
 MERGE_ROW = "bucket_key int, what string, body binary"
 KAFKA_ROW = "topic string, key string, value binary"
@@ -27,7 +28,8 @@ SHARD_ROW_ARROW = pa.schema(
     [
         ("shard_key", pa.int32()),
         ("what", pa.string()),
-        ("topic", pa.string()),
+        ("log", pa.string()),
+        ("source", pa.string()),
         ("partition", pa.int32()),
         ("offset", pa.int64()),
         ("end", pa.int64()),
@@ -38,12 +40,14 @@ KAFKA_ROW_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("val
 
 
 class ShardRow(NamedTuple):
-    """A row from ingest to a shard, made of the messages of a partition from `offset` to before
-    `end`. `what` says what the body is: blocks, names of block files, requests or dead letters."""
+    """A row from ingest to a shard, made of the messages of a log's partition from `offset` to
+    before `end`, read as the `source` says (a Source as JSON; "": a topic of the engine's own).
+    `what` says what the body is: blocks, names of block files, requests or dead letters."""
 
     shard_key: int
     what: str
-    topic: str
+    log: str
+    source: str
     partition: int
     offset: int
     end: int

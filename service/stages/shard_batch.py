@@ -74,7 +74,7 @@ def _read(
             if row.what in (BLOCKS, FILED):
                 blocks += _blocks(row, settings)
             elif row.what == REQUESTS:
-                requests.append((row.topic, row.partition, row.offset, row.body))
+                requests.append((row.log, row.partition, row.offset, row.body))
             elif row.what == LETTERS:
                 letters.append(row.body)
     arrived = [one for *_, body in sorted(requests) for one in unpack_arrived(body)]
@@ -96,7 +96,7 @@ def _blocks(row: ShardRow, settings: ShardSettings) -> list[Block]:
 
 
 def _read_again(row: ShardRow, settings: ShardSettings) -> list[Block]:
-    _log.info("reading offsets %d to %d of %s again", row.offset, row.end, row.topic)
+    _log.info("reading offsets %d to %d of %s again", row.offset, row.end, row.log)
     return TupleReader.with_options(settings.tuples).read_again(row)
 
 

@@ -18,10 +18,10 @@ NAMES = {
         Client ClientError ClosedClient DeliveryFailed Description EngineFailed InMemoryTransport
         Interval KafkaTransport Kind LimitExceeded MissingExtra NotMergeable Pending
         PluginInUse PluginInfo Quarantined Record Records Refused SiteInfo SnapshotInfo
-        StreamInfo SynopsisExists
+        SourceInfo SourceMapping SourcePreview StreamInfo SynopsisExists
         SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
-        UnknownSite UnknownStream UnknownSynopsis UnknownVersion UnknownWatch Unreachable
-        Untrusted VersionExists Watch WatchInfo
+        UnknownSite UnknownSource UnknownStream UnknownSynopsis UnknownVersion UnknownWatch
+        Unreachable Untrusted VersionExists Watch WatchInfo
     """,
     "synopses": """
         AMS DFT FM KINDS LSH Arrays BankedSynopsis Bloom ChainSample ConservativeCountMin
@@ -42,6 +42,7 @@ METHODS: dict[type, dict[str, str]] = {
     Client: {
         "__init__": "engine timeout settings topics",
         "add_plugin": "path name key migrate",
+        "add_source": "name topic start **mapping",
         "close": "",
         "create": CREATE,
         "delete": "uid sites deadline",
@@ -54,8 +55,10 @@ METHODS: dict[type, dict[str, str]] = {
         "kinds": "",
         "list": "dataset",
         "plugins": "",
+        "preview_source": "topic limit **mapping",
         "release_plugin": "name version",
         "remove_plugin": "name version",
+        "remove_source": "name",
         "restore": "uid version as_uid",
         "send": "dataset stream values time",
         "send_file": "dataset path stream time progress",
@@ -65,6 +68,7 @@ METHODS: dict[type, dict[str, str]] = {
         "remove_snapshot": "uid version",
         "snapshot": "uid version replace keep",
         "snapshots": "uid",
+        "sources": "",
         "streams": "uid",
         "submit": "op **fields",
         "submit_create": CREATE,
@@ -96,6 +100,7 @@ METHODS: dict[type, dict[str, str]] = {
         "replies": BATCH,
         "run": BATCH,
         "send": "dataset rows",
+        "send_records": "source records partition",
         "settle": "most",
         "shard": "number",
         "tell": "message",
@@ -131,7 +136,7 @@ METHODS: dict[type, dict[str, str]] = {
 # The client makes these: what their constructors take is no part of the surface.
 MADE_BY_THE_CLIENT = {Pending, SynopsisHandle, Watch}
 # Results of methods that kinds share, and that the engine calls: not for users of the library.
-FOR_THE_ENGINE = {"Count", "Losses", "Question", "Transform", "WindowSums"}
+FOR_THE_ENGINE = {"Count", "Losses", "Question", "Sums", "Transform", "WindowSums"}
 
 
 def methods(cls: type) -> Iterator[tuple[str, types.FunctionType]]:

@@ -39,6 +39,10 @@ METHODS = {
     "unplug": "remove_plugin",
     "release": "release_plugin",
     "sites": "sites",
+    "source": "add_source",
+    "unsource": "remove_source",
+    "sources": "sources",
+    "preview": "preview_source",
 }
 COMMANDS = {
     **{op: (op,) for op in METHODS},
@@ -47,6 +51,10 @@ COMMANDS = {
     "plugins": ("plugin", "list"),
     "unplug": ("plugin", "remove"),
     "release": ("plugin", "release"),
+    "source": ("source", "add"),
+    "unsource": ("source", "remove"),
+    "sources": ("source", "list"),
+    "preview": ("source", "try"),
 }
 
 # Fields that an argument of another name says; all others have their own name.
@@ -58,6 +66,7 @@ OTHER_ARGUMENT = {
     "export": {"from": "span", "to": "span"},
     "import": {"mode": "replace"},
     "restore": {"as": "as_uid"},
+    "source": {"from": "start"},
     "plugin": {"source": "path", "sha256": "path", "signature": "key"},
 }
 WORDS = {"uid": "words", "uids": "words", "query": "words"}
@@ -77,6 +86,7 @@ OTHER_WINDOW_OPTION = {"type": "session-gap", "size": "window", "gap": "session-
 
 # Arguments of methods that are in no message, or only a part of a field.
 BESIDE_FIELDS = {
+    "preview": {"limit"},
     "estimate": {"question", "arguments"},
     "watch": {"question", "arguments", "timeout"},
 }
@@ -92,7 +102,10 @@ def op_of(message) -> str:
 
 
 def arguments(method) -> set[str]:
-    return set(inspect.signature(method).parameters) - {"self"}
+    """With what a mapping of further arguments may have."""
+    found = set(inspect.signature(method).parameters) - {"self"}
+    more = typing.get_args(typing.get_type_hints(method).get("mapping"))
+    return found - {"mapping"} | set(more[0].__annotations__) if more else found
 
 
 def command_of(op: str) -> click.Command:
@@ -193,6 +206,11 @@ OVER_SITES = {"sites": ["a", "b"], "deadline": "1s"}
 PART = {"stream": "s", "end": 5}
 OCCASIONS = {"every": "1s", "on": "change", "threshold": 5, "when": "> 5", "each": "key"}
 DEFINITION = {"dataset": "d", "key": "k", "value": ["v"], "scope": "stream", "time": "at"}
+MAPPING = {
+    **{"format": "csv", "dataset": "d", "stream": "s", "time": "at", "fields": {"f": "a + b"}},
+    **{"where": "a > 0", "each": "items", "columns": ["a", "b"], "delimiter": ";"},
+    **{"schema": "{}", "changes": "debezium"},
+}
 LIFE = {"uid": "u", "ttl": "1d", "idle": "1h", "reuse": True}
 CALLS = {
     "create": [
@@ -229,11 +247,19 @@ CALLS = {
     "unplug": [lambda sde: sde.remove_plugin("x", 1)],
     "release": [lambda sde: sde.release_plugin("x", 1)],
     "sites": [lambda sde: sde.sites(deadline="1s")],
+    "source": [lambda sde: sde.add_source("s", topic="t", start={0: 5}, **MAPPING)],
+    "unsource": [lambda sde: sde.remove_source("s")],
+    "sources": [lambda sde: sde.sources()],
+    "preview": [lambda sde: sde.preview_source(topic="t", limit=5, **MAPPING)],
 }
 SITES = "--sites a,b --deadline 1s"
 CREATE = "--dataset d --uid u --key k --value v --scope stream --ttl 1d --idle 1h --reuse --time at"
 QUESTION = f"u x=1 --ask q --stream s --end 5 {SITES}"
 OCCASION = "--every 1s --on change --threshold 5 --when >5 --each key --drift 1"
+SOURCE = (
+    "--format csv --dataset d --stream s --time at --where a>0 --each items --columns a,b "
+    "--delimiter ; --schema plugin.py --changes debezium"
+)
 LINES = {
     "create": [f"create dft epsilon=1 --window 5 {CREATE} {SITES}"],
     "delete": [f"delete u {SITES}"],
@@ -262,6 +288,10 @@ LINES = {
     "unplug": ["plugin remove x --version 1"],
     "release": ["plugin release x --version 1"],
     "sites": ["sites --deadline 1s"],
+    "source": [f"source add s t f=a+b --from earliest {SOURCE}"],
+    "unsource": ["source remove s"],
+    "sources": ["source list"],
+    "preview": [f"source try t f=a+b --limit 5 {SOURCE}"],
 }
 
 
@@ -271,7 +301,12 @@ def transport(tmp_path, monkeypatch) -> InMemoryTransport:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plugin.py").write_text("x = 1")
     assert CliRunner().invoke(main, ["plugin", "keygen", "key.pem"]).exit_code == 0
-    values = {"describe": {}, "plugin": {}, "export": base64.b64encode(b"state").decode()}
+    values = {
+        "describe": {},
+        "plugin": {},
+        "preview": {},
+        "export": base64.b64encode(b"state").decode(),
+    }
 
     def handler(request):
         reply = {"value": values.get(request["op"], [])}

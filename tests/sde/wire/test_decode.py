@@ -11,6 +11,10 @@ CREATE = {"op": "create", "id": "r", "uid": "u", "dataset": "D", "kind": "count_
 WINDOW = {"type": "sliding", "size": "5m", "slide": "10s", "time": "ts", "lateness": "30s"}
 A_NAME = "a text of 1 to 512 characters"
 A_DURATION = 'a duration such as "500ms", "30s", "5m", "2h" or "1d"'
+TO = {"dataset": "D", "stream": "sym"}
+MAPPED = {**TO, "time": "ts", "fields": {"a": "b * 2"}, "where": "b > 0", "each": "items"}
+CSV = {**TO, "format": "csv", "columns": ["a", "sym"], "delimiter": ";"}
+AVRO = {**TO, "format": "avro", "schema": "{}", "changes": "debezium"}
 MESSAGES = [
     CREATE,
     {**CREATE, "params": {"epsilon": 0.1}, "key": "k", "value": ["v", "w"], "scope": "stream"},
@@ -55,6 +59,15 @@ MESSAGES = [
     {"op": "unplug", "id": "r", "name": "fence", "version": 2},
     {"op": "release", "id": "r", "name": "fence", "version": 2},
     {"op": "sites", "id": "r", "deadline": "3s"},
+    {"op": "source", "id": "r", "name": "s", "topic": "t-*", **MAPPED, "from": {"0": 17}},
+    {"op": "source", "id": "r", "name": "s", "topic": "t", **CSV, "from": "earliest"},
+    {"op": "source", "id": "r", "name": "s", "topic": "t", **AVRO},
+    {"op": "source", "id": "r", "name": "s", "topic": "t", "format": "tuples"},
+    {"op": "preview", "id": "r", "topic": "t", **MAPPED, "limit": 5},
+    {"op": "preview", "id": "r", "topic": "t", **CSV},
+    {"op": "preview", "id": "r", "topic": "t", **AVRO},
+    {"op": "unsource", "id": "r", "name": "s"},
+    {"op": "sources", "id": "r"},
 ]
 
 

@@ -27,7 +27,7 @@ SCHEMA = "topic string, key string, value binary"
 
 
 class EchoReader(KafkaReader):
-    def blocks(self, messages):
+    def blocks(self, messages, source):
         count = len(messages)
         keys = [f"{messages.partition}:{offset}" for offset in messages.offsets]
         values = [messages.payload(i) for i in range(count)]

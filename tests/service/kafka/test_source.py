@@ -20,7 +20,7 @@ ALL = ReadAllAvailable()
 
 
 class Payloads(KafkaReader):
-    def blocks(self, messages):
+    def blocks(self, messages, source):
         payloads = [messages.payload(i) for i in range(len(messages))]
         yield pa.record_batch([pa.array(payloads, pa.binary())], ["value"])
 

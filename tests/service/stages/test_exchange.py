@@ -77,6 +77,7 @@ def test_blocks_are_read_again_from_kafka_when_files_or_fields_are_missing(broke
         "wiring": Wiring(SHARDS).to_json(),
         "shards": str(SHARDS),
         "union": "union",
+        "registry": "",
         "peers": "peers",
         "arena": str(tmp_path),
         "exchange": str(tmp_path / "exchange") if way == "files" else "",

@@ -28,6 +28,7 @@ def reader(kind, topic, *offsets, shards=1):
         "wiring": Wiring(shards).to_json(),
         "shards": str(shards),
         "union": "union",
+        "registry": "",
         "peers": "peers",
         "arena": "/nowhere",
         "exchange": "",
@@ -37,7 +38,9 @@ def reader(kind, topic, *offsets, shards=1):
 
 
 def rows(made, fetched):
-    return [ShardRow(*row.values()) for batch in made.blocks(fetched) for row in batch.to_pylist()]
+    return [
+        ShardRow(*row.values()) for batch in made.blocks(fetched, "") for row in batch.to_pylist()
+    ]
 
 
 def counted(blocks):

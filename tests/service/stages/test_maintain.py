@@ -22,7 +22,7 @@ from service.stages.shard_settings import ShardSettings
 
 SHARDS = 1
 INGEST = Ingest(SHARDS, Limits(), LoopSeal.new())
-COLUMNS = ["shard_key", "what", "topic", "partition", "offset", "end", "body"]
+COLUMNS = ["shard_key", "what", "log", "source", "partition", "offset", "end", "body"]
 
 
 @pytest.fixture
@@ -40,13 +40,22 @@ def tester(tmp_path):
 def requests_row(requests, offset=0):
     arrived = INGEST.on_requests(messages(requests, "requests", offset=offset))
     body = pack_arrived(arrived)
-    return (spread_keys(SHARDS)[0], REQUESTS, "requests", 0, offset, offset + len(requests), body)
+    return (
+        spread_keys(SHARDS)[0],
+        REQUESTS,
+        "requests",
+        "",
+        0,
+        offset,
+        offset + len(requests),
+        body,
+    )
 
 
 def block_rows(data):
     blocks = INGEST.on_data(messages(data)).blocks
     body = pack([block.to_bytes() for block in blocks])
-    return [(spread_keys(SHARDS)[0], BLOCKS, "data", 0, 0, len(data), body)]
+    return [(spread_keys(SHARDS)[0], BLOCKS, "data", "", 0, 0, len(data), body)]
 
 
 def run(tester, *rows):
@@ -76,7 +85,7 @@ def test_requests_apply_in_the_order_of_their_topic_however_rows_come(tester):
 
 def test_dead_letters_pass_through(tester):
     body = json.dumps([{"code": "bad_json"}]).encode()
-    out, partials = run(tester, (spread_keys(SHARDS)[0], LETTERS, "data", 0, 0, 1, body))
+    out, partials = run(tester, (spread_keys(SHARDS)[0], LETTERS, "data", "", 0, 0, 1, body))
     assert partials == []
     assert out[out["what"] == LETTERS]["body"].tolist() == [body]
 

@@ -1,0 +1,58 @@
+"""What a source would make of some messages: for people, so in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sde.decoding.decoded import Decoded
+from sde.decoding.messages import Messages
+from sde.tuples.block import Block
+from sde.wire.sources import Preview
+
+Decode = Callable[[Messages, None, Preview], Decoded]
+
+
+def preview(seen: Sequence[Messages], request: Preview, decode: Decode) -> dict[str, Any]:
+    """How many messages were looked at; their tuples and dead letters, at most `limit` of each."""
+    tuples: list[dict[str, Any]] = []
+    letters: list[dict[str, object]] = []
+    for messages in seen:
+        decoded = decode(messages, None, request)
+        for block in decoded.blocks:
+            tuples += _tuples(block)
+        letters += decoded.letters
+    tuples.sort(key=lambda one: (one["topic"], one["partition"], one["offset"], one["line"]))
+    return {
+        "messages": sum(map(len, seen)),
+        "tuples": tuples[: request.limit],
+        "dead_letters": letters[: request.limit],
+    }
+
+
+def _tuples(block: Block) -> list[dict[str, Any]]:
+    texts = {name: column.texts() for name, column in block.fields.items()}
+    found = []
+    for row in range(len(block)):
+        fields: dict[str, Any] = {}
+        for name, column in block.fields.items():
+            if column.valid is None or column.valid[row]:
+                data = column.data
+                fields[name] = (
+                    data[row].item() if isinstance(data, np.ndarray) else texts[name][row]
+                )
+        found.append(
+            {
+                "topic": block.topic.rpartition("/")[2],
+                "partition": block.partition,
+                "offset": block.base + int(block.offsets[row]),
+                "line": 0 if block.lines is None else int(block.lines[row]),
+                "dataset": block.dataset,
+                "stream": block.streams[int(block.stream_of[row])],
+                "time": int(block.times[row]),
+                "values": fields,
+            }
+        )
+    return found
