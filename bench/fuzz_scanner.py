@@ -37,6 +37,7 @@ from sde.tuples.block import Block
 from sde.tuples.column import Column
 from sde.tuples.needs import Needs, NeedsByDataset
 from service.kafka import record_batches
+from service.kafka.checksums import damaged_batch
 from service.kafka.chunk import Chunk, ChunkShape
 from service.kafka.cursor import Cursor
 from synopses.texts import Texts
@@ -147,6 +148,7 @@ def batches_differ(payloads: list[bytes], way: int) -> str | None:
         aborted = np.array([[0, 7]][: way % 2], np.int64).reshape(-1, 2)
         try:
             record_batches.following_offset(source, 0, len(payload), 0)
+            damaged_batch(source, 0, len(payload), 100)
             _, at, chunk.used, chunk.filled, _, chunk.extra_used = record_batches.unpack(
                 source, 0, len(payload), aborted, np.zeros(len(aborted), np.int64), 0, 100,
                 *chunk.state(), *chunk.extra_state(),

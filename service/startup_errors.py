@@ -5,6 +5,7 @@
   - JarsError       the broker's jars could not be downloaded
   - BrokerError     the embedded broker does not start, or a folder is in use
   - TopicError      the topics cannot be read or created
+  - KafkaRefuses    Kafka does not let us in: a certificate, a password; also while running
   - KafkaAway       Kafka did not answer for as long as the settings allow; also while running
 """
 
@@ -26,6 +27,10 @@ class BrokerError(StartupError):
 
 
 class TopicError(StartupError):
+    pass
+
+
+class KafkaRefuses(StartupError):
     pass
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from bench.throughput.tuples import PARTITIONS
 from clients.lanes import Parcel
+from service.kafka.admins import admin
 from service.kafka.config import PATIENCE_SECONDS
-from service.kafka.logs import LogEnds, admin
+from service.kafka.logs import LogEnds
 from service.kafka.topics import TopicSpec, ensure_topics
 
 _AT_ONCE = 10_000  # messages handed to the producer

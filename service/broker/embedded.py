@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from types import TracebackType
@@ -23,7 +24,7 @@ from service.broker.folder_lock import FolderLock
 from service.broker.jars import Report, broker_jars
 from service.broker.ports import free_ports, ports_of
 from service.java import find_java
-from service.kafka.logs import forget_admins_of
+from service.kafka.admins import forget_admins_of
 from service.startup_errors import BrokerError
 
 _SETTINGS = Path(__file__).with_name("broker.properties")
@@ -51,6 +52,9 @@ class EmbeddedBroker:
 
     `partition_bytes`: when a partition has more, its oldest messages are deleted.
 
+    `properties`: further ones of Kafka, for tests. They override ours, and may name our ports as
+    broker.properties does.
+
     Ends with `stop`, with the `with` block, and when this process dies in whatever way.
     """
 
@@ -60,12 +64,14 @@ class EmbeddedBroker:
         *,
         port: int | None = None,
         partition_bytes: int | None = None,
+        properties: Mapping[str, str] | None = None,
         ready_timeout: float = 60.0,
         report: Report = lambda line: None,
     ) -> None:
         self._folder = folder.absolute()
         self._port = port
         self._partition_bytes = partition_bytes
+        self._properties = properties or {}
         self._ready_timeout = ready_timeout
         self._report = report
         self._ports: tuple[int, int] | None = None
@@ -179,7 +185,8 @@ class EmbeddedBroker:
     def _write_settings(self) -> None:
         assert self._ports is not None
         most = self._partition_bytes
-        text = Template(_SETTINGS.read_text()).substitute(
+        further = [f"{name}={value}\n" for name, value in self._properties.items()]
+        text = Template("".join((_SETTINGS.read_text(), *further))).substitute(
             broker_port=self._ports[0],
             controller_port=self._ports[1],
             partition_bytes=-1 if most is None else most,

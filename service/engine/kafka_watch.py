@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaException
 
 from service.broker.embedded import EmbeddedBroker
+from service.kafka.errors import AccessRefused
 from service.kafka.presence import PresenceQuestion
 from service.settings import Settings
-from service.startup_errors import BrokerError, KafkaAway
+from service.startup_errors import BrokerError, KafkaAway, KafkaRefuses
 
 _PAUSE = 5.0  # seconds between two questions to a Kafka that answers
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # to one that does not
@@ -46,7 +47,8 @@ class KafkaWatch:
         self.outage: Outage | None = None
 
     def look(self) -> None:
-        """Raises KafkaAway when Kafka has been away for longer than the settings allow."""
+        """Raises KafkaAway when Kafka has been away for longer than the settings allow, and
+        KafkaRefuses when it is there and does not let us in."""
         self._check_patience()
         is_time = time.monotonic() >= self._next
         if (is_time or self.outage is None) and not self._broker_runs():
@@ -55,7 +57,10 @@ class KafkaWatch:
             if is_time:
                 self._ask()
         elif self._question.answered:
-            problem = self._question.problem()
+            try:
+                problem = self._question.problem()
+            except AccessRefused as error:
+                raise KafkaRefuses(str(error)) from error
             if problem:
                 self.is_away(problem)
             else:

@@ -28,6 +28,7 @@ _CONSUMER_TUNING: Config = {
 _CONSUMER_RULES: Config = {
     **CONSUMER_RULES,  # no offset is committed: they are in Spark's checkpoint
     "auto.offset.reset": "error",  # lost offsets are ours to report, never to be skipped over
+    "check.crcs": True,  # a damaged batch is an error
     "enable.partition.eof": True,  # tells that the rest of a range holds no messages
 }
 _PRODUCER_TUNING: Config = {
@@ -36,11 +37,6 @@ _PRODUCER_TUNING: Config = {
     # Above this a reply is refused here; between a topic's own limit and this, by the broker.
     "message.max.bytes": 32 << 20,
 }
-
-
-def is_plain(settings: KafkaSettings) -> bool:
-    """Whether brokers are spoken to without TLS and SASL."""
-    return str(settings.get("security.protocol", "plaintext")).lower() == "plaintext"
 
 
 def consumer_config(settings: KafkaSettings) -> Config:

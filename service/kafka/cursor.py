@@ -10,8 +10,16 @@ import time
 
 from confluent_kafka import KafkaError
 
+from service.kafka.access import check_access
 from service.kafka.config import KafkaSettings
-from service.kafka.errors import BrokerSilent, FetchFailed, LogTooShort, OffsetsLost
+from service.kafka.errors import (
+    AccessRefused,
+    BatchDamaged,
+    BrokerSilent,
+    FetchFailed,
+    LogTooShort,
+    OffsetsLost,
+)
 from service.kafka.logs import TRANSIENT, LogEnds
 
 _log = logging.getLogger(__name__)
@@ -64,10 +72,23 @@ class Cursor:
                 f"that ends at {self.end} ({self._last_error})."
             )
 
+    def refuse(self, reason: str) -> None:
+        """The brokers do not let us in."""
+        check_access(self._settings)  # says why, if it can
+        raise AccessRefused(
+            f"Topic {self.topic!r}, partition {self.partition}: Kafka refuses us: {reason}. Check "
+            "security.protocol, and the settings that begin with ssl. and sasl."
+        )
+
     def on_error(self, code: int, reason: str, offset: int) -> bool:
         """Whether to assign the range again, from `next`; a KafkaFailure if waiting is no use."""
         if code == KafkaError._PARTITION_EOF:
             self.advance(offset)
+            return False
+        if code == KafkaError._BAD_MSG:
+            if offset < self.end:
+                raise BatchDamaged(self.topic, self.partition, offset)
+            self.advance(self.end)  # what lies behind the range is fetched, too
             return False
         if code in _OUT_OF_RANGE:
             self._raise_if_outside_the_log()

@@ -4,6 +4,8 @@
   - OffsetsLost       retention deleted messages that were still to be read
   - LogTooShort       the log ends before an offset already read: the topic was made anew
   - BrokerSilent      the broker gave no answer for as long as we are willing to wait
+  - AccessRefused     TLS or SASL ends the connection: a certificate, a password, a mechanism
+  - BatchDamaged      what the broker has stored is not what was sent to it
   - FetchFailed       the broker answered with an error that waiting does not cure
   - WriteFailed       replies could not be written, though the broker answers
   - RegistryAway      the schema registry gives no answer: waiting may help
@@ -48,6 +50,25 @@ class LogTooShort(KafkaFailure):
 
 class BrokerSilent(KafkaFailure):
     pass
+
+
+class AccessRefused(KafkaFailure):
+    pass
+
+
+class BatchDamaged(KafkaFailure):
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        super().__init__(topic, partition, offset)
+        self.topic, self.partition, self.offset = topic, partition, offset
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic!r}, partition {self.partition}: the batch at offset {self.offset} "
+            "is damaged: its checksum (CRC-32C) is wrong. The disk or memory of the broker that "
+            "leads the partition is the likely cause: let another replica lead it. If there is "
+            "none, delete the records up to the end of the batch (kafka-delete-records) and set "
+            "on_lost to 'continue'."
+        )
 
 
 class FetchFailed(KafkaFailure):

@@ -1,7 +1,7 @@
 """All messages of one range of offsets, as arrays. Runs in Spark's Python workers, mostly.
 
-There are three ways, each a consumer: direct (plain connections), bulk (librdkafka's batch call)
-and plain (confluent-kafka's own consumer). They deliver the same messages.
+There are two ways, each a consumer: direct (connections of our own) and plain (confluent-kafka's
+consumer), for brokers that want what only librdkafka can do. They deliver the same messages.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from sde.decoding import Messages
-from service.kafka import librdkafka
-from service.kafka.bulk_consumer import BulkConsumer
 from service.kafka.chunk import ChunkShape
-from service.kafka.config import PATIENCE_SECONDS, KafkaSettings, identity, is_plain
+from service.kafka.config import PATIENCE_SECONDS, KafkaSettings, identity
 from service.kafka.cursor import Cursor
 from service.kafka.direct_consumer import DirectConsumer
 from service.kafka.plain_consumer import PlainConsumer
+from service.kafka.security import is_ours
 
 MAX_BYTES = 32 << 20
 MAX_MESSAGES = 250_000
@@ -31,18 +30,16 @@ class FetchOptions(TypedDict, total=False):
     headers: bool
 
 
-_Consumer = DirectConsumer | BulkConsumer | PlainConsumer
-_Way = type[DirectConsumer] | type[BulkConsumer] | type[PlainConsumer]
+_Consumer = DirectConsumer | PlainConsumer
+Way = type[DirectConsumer] | type[PlainConsumer]
 # Consumers not in use, per process (a forked one must not use its parent's), way and settings.
 # A connection and its metadata cost tens of milliseconds; a new assignment next to nothing.
-_idle: dict[tuple[int, _Way, str], list[_Consumer]] = {}
+_idle: dict[tuple[int, Way, str], list[_Consumer]] = {}
 
 
-def best_way(settings: KafkaSettings) -> _Way:
-    """The fastest one that works with this broker and this installation."""
-    if librdkafka.library() is None:
-        return PlainConsumer
-    return DirectConsumer if is_plain(settings) else BulkConsumer
+def best_way(settings: KafkaSettings) -> Way:
+    """The fastest one that these settings allow."""
+    return DirectConsumer if is_ours(settings) else PlainConsumer
 
 
 def fetch(
@@ -57,7 +54,7 @@ def fetch(
     keys: bool = False,
     headers: bool = False,
     patience: float = PATIENCE_SECONDS,
-    way: _Way | None = None,
+    way: Way | None = None,
 ) -> Iterator[Messages]:
     """The committed messages with start <= offset < end, in order, in chunks.
 

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from service.kafka.broker_connection import Response, UnusualAnswer
+from service.kafka.broker_connection import Response
+from service.kafka.broker_socket import UnusualAnswer
 from service.kafka.record_batches import SLACK
 
 # Base offset, length, epoch of the leader, magic, checksum, attributes; then what is copied.

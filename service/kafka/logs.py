@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -15,9 +14,11 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import OffsetSpec
 
-from service.kafka.config import Config, KafkaSettings, admin_config, identity
+from service.kafka.access import check_access
+from service.kafka.admins import admin, forget_admin
+from service.kafka.config import KafkaSettings
 from service.kafka.errors import BrokerSilent, FetchFailed
 from service.kafka.offsets import Key, Offsets
 
@@ -63,9 +64,6 @@ _MISSING = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 }
 
-# By process, bootstrap servers and the whole configuration.
-_admins: dict[tuple[int, str, str], AdminClient] = {}
-
 
 def waiting_helps(error: BaseException) -> bool:
     """Whether an error, or the one it was raised from, says that brokers are away.
@@ -77,32 +75,6 @@ def waiting_helps(error: BaseException) -> bool:
     if isinstance(error, KafkaException):
         return error.args[0].code() in TRANSIENT - _MISSING
     return error.__cause__ is not None and waiting_helps(error.__cause__)
-
-
-def admin(settings: KafkaSettings) -> AdminClient:
-    """One client per process and configuration (a forked process must not use its parent's)."""
-    config = admin_config(settings)
-    key = _admin_key(config)
-    if key not in _admins:
-        _admins[key] = AdminClient(config)
-    return _admins[key]
-
-
-def forget_admin(settings: KafkaSettings) -> None:
-    """The next one asks anew who leads: a client that knew the broker before it crashed names an
-    old leader epoch and is refused for as long as its metadata lasts, which is minutes."""
-    _admins.pop(_admin_key(admin_config(settings)), None)
-
-
-def forget_admins_of(bootstrap_servers: str) -> None:
-    """Close this process's clients of a broker that is about to end: they would go on looking for
-    it and write to standard error that it is not there."""
-    for key in [key for key in _admins if key[:2] == (os.getpid(), bootstrap_servers)]:
-        del _admins[key]
-
-
-def _admin_key(config: Config) -> tuple[int, str, str]:
-    return os.getpid(), str(config.get("bootstrap.servers", "")), identity(config)
 
 
 class LogEnds:
@@ -217,6 +189,7 @@ class LogEnds:
                         f"Topics {self._topics}: the broker did not tell their offsets for "
                         f"{self._patience:g} s ({error.str()})."
                     ) from exception
+                check_access(self._settings)
                 _log.warning("topics %s: %s; asking again", self._topics, error.str())
                 forget_admin(self._settings)
                 time.sleep(_BACKOFF_SECONDS)

@@ -1,18 +1,17 @@
-"""Fetching with confluent-kafka's own consumer, where librdkafka cannot be called directly.
-
-Tests compare the other ways with it.
-"""
+"""Fetching with confluent-kafka's own consumer: for settings that are not ours to carry out, and
+for what is unusual. Tests compare the direct way with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from sde.decoding import Messages, Pieces
 from sde.decoding.headers import packed_headers
+from service.kafka.access import REFUSALS
 from service.kafka.chunk import ChunkShape
 from service.kafka.config import KafkaSettings, consumer_config
 from service.kafka.cursor import Cursor
@@ -25,7 +24,9 @@ class PlainConsumer:
     """One consumer, assigned to one range at a time."""
 
     def __init__(self, settings: KafkaSettings) -> None:
-        self._consumer = Consumer(consumer_config(settings))
+        self._refusal = ""
+        config: dict[str, Any] = {**consumer_config(settings), "error_cb": self._hear}
+        self._consumer = Consumer(config)
 
     def read(self, cursor: Cursor, shape: ChunkShape) -> Iterator[Messages]:
         self._assign(cursor)
@@ -66,9 +67,16 @@ class PlainConsumer:
         would wait until it has all of them."""
         first: list[Message] = self._consumer.consume(1, _WAIT_SECONDS)
         if not first:
+            if self._refusal:
+                cursor.refuse(self._refusal)
             cursor.check_patience()
             return []
         return first + self._consumer.consume(min(_BATCH, cursor.end - cursor.next), 0)
+
+    def _hear(self, error: KafkaError) -> None:
+        """librdkafka would go on for ever."""
+        if error.code() in REFUSALS:
+            self._refusal = error.str()
 
     def _assign(self, cursor: Cursor) -> None:
         self._consumer.assign([TopicPartition(cursor.topic, cursor.partition, cursor.next)])

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient
 
-from service.kafka.config import KafkaSettings, admin_config
+from service.kafka.access import REFUSALS, check_access
+from service.kafka.admins import admin, forget_admin, heard
+from service.kafka.config import KafkaSettings
+from service.kafka.errors import AccessRefused
 from service.kafka.logs import TRANSIENT
 
 _DETAILS = re.compile(r"^\S+: | \(after \d+ms in state \w+.*\)$")  # which connection, and when
+# What librdkafka says if there is somebody who answers, though not as it wants.
+_SPEAKS, _ALERT = {*REFUSALS, KafkaError._ALL_BROKERS_DOWN}, "alert"
 _SECONDS = 5.0  # until no answer is an answer
 
 
 class PresenceQuestion:
     """Asked when it is made; look at `problem` when it is `answered`.
 
-    By a client of its own: one that knew the brokers before they went away would take long to
-    find them again.
+    All questions use one client, until there is a problem: a client that knew the brokers before
+    they went away would take long to find them again.
     """
 
     def __init__(self, settings: KafkaSettings, topics: Iterable[str]) -> None:
-        self._heard = ""
-        config: dict[str, Any] = {**admin_config(settings), "error_cb": self._hear}
-        self._client = AdminClient(config)
-        self._answers = self._client.describe_topics(
+        self._settings = settings
+        self._answers = admin(settings).describe_topics(
             TopicCollection(sorted(set(topics))), request_timeout=_SECONDS
         )
 
@@ -39,8 +40,8 @@ class PresenceQuestion:
         """Why Kafka cannot be used, if waiting may help; "" if it answers and topics have leaders.
 
         A topic that is missing, or may not be looked at, is no such reason: who uses it says so.
+        AccessRefused if Kafka does not let us in.
         """
-        self._client.poll(0)  # lets librdkafka tell the reason, which it knows better
         for topic, answer in self._answers.items():
             try:
                 partitions = answer.result().partitions
@@ -48,13 +49,18 @@ class PresenceQuestion:
                 error: KafkaError = exception.args[0]
                 missing = error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
                 if error.code() in TRANSIENT and not missing:
-                    return self._heard or error.str()
+                    return self._why_silent(error)
             else:
                 if any(partition.leader is None for partition in partitions):
                     return f"topic {topic} has a partition without a leader"
         return ""
 
-    def _hear(self, error: KafkaError) -> None:
-        # That all brokers are down says less than why the last one is.
-        if error.code() != KafkaError._ALL_BROKERS_DOWN or not self._heard:
-            self._heard = _DETAILS.sub("", error.str())
+    def _why_silent(self, error: KafkaError) -> str:
+        reason = heard(self._settings) or error
+        text = _DETAILS.sub("", reason.str())
+        forget_admin(self._settings)
+        if reason.code() in _SPEAKS or _ALERT in text:
+            check_access(self._settings)
+        if reason.code() in REFUSALS:
+            raise AccessRefused(f"Kafka refuses us: {text}.")
+        return text

@@ -11,11 +11,17 @@ from service.engine.engine import Engine
 from service.engine.kafka_watch import KafkaWatch
 from service.engine.progress import ProgressLog
 from service.engine.query_keeper import QueryKeeper
-from service.kafka.errors import BrokerSilent, FetchFailed, WriteFailed
+from service.kafka.errors import AccessRefused, BrokerSilent, FetchFailed, WriteFailed
 from service.kafka.logs import waiting_helps
 from service.setting_values import SettingsError
 from service.settings import Settings
-from service.startup_errors import BrokerError, KafkaAway, StartupError, TopicError
+from service.startup_errors import (
+    BrokerError,
+    KafkaAway,
+    KafkaRefuses,
+    StartupError,
+    TopicError,
+)
 
 AWAY = "Connection refused"
 SILENT = "x\nservice.kafka.errors.BrokerSilent: the broker did not tell its offsets"
@@ -100,6 +106,16 @@ def test_the_start_waits_until_kafka_answers(kafka, lines):
     assert len(lines) == 2
 
 
+def test_a_kafka_that_refuses_us_is_not_waited_for(kafka, lines):
+    def refuse():
+        raise AccessRefused("check sasl.username")
+
+    kafka_watch.PresenceQuestion = lambda *_: SimpleNamespace(answered=True, problem=refuse)
+    with pytest.raises(KafkaRefuses, match=r"check sasl\.username"):
+        watch_of(lines).wait()
+    assert lines == []
+
+
 def test_a_setting_ends_the_waiting(kafka, lines):
     watch = watch_of(lines, patience=90.0)
     kafka.problem = AWAY
@@ -142,6 +158,7 @@ def test_an_embedded_broker_that_does_not_start_is_tried_again(kafka, lines):
         (KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)), False),
         (KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)), False),
         (FetchFailed("not allowed"), False),
+        (AccessRefused("wrong password"), False),
         (WriteFailed("not allowed"), False),
         (TopicError("has 2 partitions, expected one"), False),
     ],

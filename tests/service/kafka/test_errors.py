@@ -2,15 +2,17 @@ import pickle
 
 import pytest
 
-from service.kafka.errors import LogTooShort, OffsetsLost
+from service.kafka.errors import BatchDamaged, LogTooShort, OffsetsLost
 from service.kafka.retention import LostRange, checked_on_lost, lost_part
 
 
-@pytest.mark.parametrize("error", [OffsetsLost("t", 1, 5, 20), LogTooShort("t", 1, 20, 5)])
+@pytest.mark.parametrize(
+    "error", [OffsetsLost("t", 1, 5, 20), LogTooShort("t", 1, 20, 5), BatchDamaged("t", 1, 5)]
+)
 def test_an_error_says_where_and_which_setting_and_survives_pickle(error):
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error)
-    for part in ("'t'", "partition 1", " 5", " 20", "on_lost"):
+    for part in ("'t'", "partition 1", *(f" {number}" for number in error.args[2:]), "on_lost"):
         assert part in str(error)
 
 

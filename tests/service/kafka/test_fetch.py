@@ -1,4 +1,4 @@
-"""All ways of fetching give what the plain one gives, whatever lies in the log."""
+"""Both ways of fetching give the same, whatever lies in the log."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from sde.decoding.headers import header_values, packed_headers
 from service.kafka import record_batches as kernel
-from service.kafka.bulk_consumer import BulkConsumer
 from service.kafka.chunk import Chunk, ChunkShape
 from service.kafka.cursor import Cursor
 from service.kafka.direct_consumer import DirectConsumer
-from service.kafka.fetch import best_way, fetch
+from service.kafka.fetch import fetch
 from service.kafka.logs import LogEnds
 from service.kafka.plain_consumer import PlainConsumer
 
 pytestmark = pytest.mark.integration
-WAYS = (DirectConsumer, BulkConsumer, PlainConsumer)
+WAYS = (DirectConsumer, PlainConsumer)
 
 
 def end_of(settings, topic):
@@ -39,23 +38,17 @@ def settled_end(settings, topic):
     return ends[topic, 0]
 
 
-def all_ways(settings, topic, partition, start, end, gather, **limits):
-    direct, bulk, plain = (
+def both_ways(settings, topic, partition, start, end, gather, **limits):
+    direct, plain = (
         gather(fetch(settings, topic, partition, start, end, way=way, **limits)) for way in WAYS
     )
-    assert direct == bulk == plain
-    assert all(start <= offset < end for offset, _, _ in bulk)
-    return bulk
-
-
-def test_brokers_without_tls_are_asked_directly():
-    assert best_way({}) is DirectConsumer
-    assert best_way({"security.protocol": "PLAINTEXT"}) is DirectConsumer
-    assert best_way({"security.protocol": "SASL_SSL"}) is BulkConsumer
+    assert direct == plain
+    assert all(start <= offset < end for offset, _, _ in direct)
+    return direct
 
 
 @pytest.mark.parametrize("partitions", [1, 5])
-def test_any_range_in_any_chunks_is_the_same_all_ways(
+def test_any_range_in_any_chunks_is_the_same_both_ways(
     settings, make_topic, produce, gather, partitions
 ):
     rng = random.Random(partitions)
@@ -68,7 +61,7 @@ def test_any_range_in_any_chunks_is_the_same_all_ways(
         p = rng.randrange(partitions)
         start, end = sorted(rng.sample(range(2001), 2))
         limits = {"max_bytes": rng.choice([1, 6000, 1 << 20]), "max_messages": rng.choice([1, 700])}
-        found = all_ways(settings, topic, p, start, end, gather, **limits)
+        found = both_ways(settings, topic, p, start, end, gather, **limits)
         assert [offset for offset, _, _ in found] == list(range(start, end))
         assert [payload for _, _, payload in found] == payloads[p][start:end]
 
@@ -79,14 +72,14 @@ def test_payloads_from_none_to_ten_megabytes_arrive_whole(settings, make_topic, 
     payloads = [bytes([65 + i]) * size for i, size in enumerate(sizes)]
     produce(topic, payloads)
     for max_bytes in (1, 6 << 20, 64 << 20):
-        found = all_ways(settings, topic, 0, 0, len(sizes), gather, max_bytes=max_bytes)
+        found = both_ways(settings, topic, 0, 0, len(sizes), gather, max_bytes=max_bytes)
         assert [payload for _, _, payload in found] == payloads
 
 
 def test_a_tombstone_is_a_message_of_length_zero(settings, make_topic, produce, gather):
     topic = make_topic()
     produce(topic, [b"a", None, b"c"])
-    found = all_ways(settings, topic, 0, 0, 3, gather)
+    found = both_ways(settings, topic, 0, 0, 3, gather)
     assert [payload for _, _, payload in found] == [b"a", b"", b"c"]
 
 
@@ -96,7 +89,7 @@ def test_the_timestamp_is_the_producers(settings, make_topic, gather):
     for i in range(10):
         producer.produce(topic, b"x", timestamp=1_700_000_000_000 + i, partition=0)
     producer.flush()
-    found = all_ways(settings, topic, 0, 0, 10, gather)
+    found = both_ways(settings, topic, 0, 0, 10, gather)
     assert [stamp for _, stamp, _ in found] == [1_700_000_000_000 + i for i in range(10)]
 
 
@@ -136,12 +129,12 @@ def test_only_committed_messages_arrive_from_interleaved_transactions(settings, 
     topic = make_topic()
     committed = transactions(settings, topic, rng, rounds=8)
     end = settled_end(settings, topic)
-    everything = all_ways(settings, topic, 0, 0, end, gather)
+    everything = both_ways(settings, topic, 0, 0, end, gather)
     assert {payload for _, _, payload in everything} == committed
     assert len(everything) == len(committed)
     for _ in range(15):
         start, stop = sorted(rng.sample(range(end + 1), 2))
-        found = all_ways(settings, topic, 0, start, stop, gather, max_messages=rng.choice([3, 99]))
+        found = both_ways(settings, topic, 0, start, stop, gather, max_messages=rng.choice([3, 99]))
         assert found == [m for m in everything if start <= m[0] < stop]
 
 
@@ -161,9 +154,9 @@ def test_a_range_that_ends_in_control_records_ends(settings, make_topic, gather,
             producer.abort_transaction()
     end = settled_end(settings, topic)
     assert end == 12
-    found = all_ways(settings, topic, 0, 0, end, gather, patience=10)
+    found = both_ways(settings, topic, 0, 0, end, gather, patience=10)
     assert [offset for offset, _, _ in found] == ([0, 1, 2, 3, 4, 6, 7, 8, 9, 10] if commit else [])
-    assert all_ways(settings, topic, 0, 11, 12, gather, patience=10) == []
+    assert both_ways(settings, topic, 0, 11, 12, gather, patience=10) == []
 
 
 def test_a_range_before_an_open_transaction_ends(settings, make_topic, produce, gather):
@@ -175,7 +168,7 @@ def test_a_range_before_an_open_transaction_ends(settings, make_topic, produce, 
     producer.produce(topic, b"open", partition=0)
     producer.flush()
     assert end_of(settings, topic) == 2
-    assert len(all_ways(settings, topic, 0, 0, 2, gather, patience=10)) == 2
+    assert len(both_ways(settings, topic, 0, 0, 2, gather, patience=10)) == 2
     producer.abort_transaction()
 
 
@@ -207,11 +200,11 @@ def test_gaps_from_compaction_are_passed_over(settings, make_topic, produce, gat
     while len(found := gather(fetch(settings, topic, 0, 0, end, way=PlainConsumer))) > 8:
         assert time.monotonic() < deadline, "the log cleaner did nothing"
         time.sleep(0.3)
-    assert all_ways(settings, topic, 0, 0, end, gather) == found
+    assert both_ways(settings, topic, 0, 0, end, gather) == found
     rng = random.Random(3)
     for _ in range(10):
         start, stop = sorted(rng.sample(range(end + 1), 2))
-        part = all_ways(settings, topic, 0, start, stop, gather)
+        part = both_ways(settings, topic, 0, start, stop, gather)
         assert part == [m for m in found if start <= m[0] < stop]
 
 
@@ -226,7 +219,7 @@ def test_what_is_compressed_is_read_directly_too(settings, make_topic, gather, c
     consumer = DirectConsumer(settings)
     found = gather(consumer.read(Cursor(settings, topic, 0, 3, 990, 30), ChunkShape(1 << 20, 300)))
     assert found == gather(fetch(settings, topic, 0, 3, 990, way=PlainConsumer))
-    assert consumer._bulk is None
+    assert consumer._plain is None
     consumer.close()
 
 
@@ -235,7 +228,7 @@ def test_the_time_the_broker_appended_is_told_if_the_topic_wants_that(
 ):
     topic = make_topic(message_timestamp_type="LogAppendTime")
     produce(topic, [b"x"] * 50)
-    found = all_ways(settings, topic, 0, 0, 50, gather)
+    found = both_ways(settings, topic, 0, 0, 50, gather)
     assert min(stamp for _, stamp, _ in found) > 1_700_000_000_000
 
 
@@ -254,13 +247,13 @@ def with_keys_and_headers(settings, topic):
 def test_keys_and_headers_are_passed_over_if_nobody_asks(settings, make_topic, gather):
     topic = make_topic()
     with_keys_and_headers(settings, topic)
-    found = all_ways(settings, topic, 0, 0, 300, gather)
+    found = both_ways(settings, topic, 0, 0, 300, gather)
     assert [payload for _, _, payload in found] == [b"%d" % i for i in range(300)]
     assert all(chunk.keys is chunk.headers is None for chunk in fetch(settings, topic, 0, 0, 300))
 
 
 @pytest.mark.parametrize("max_bytes", [1, 900, 1 << 20])
-@pytest.mark.parametrize("way", [DirectConsumer, PlainConsumer])
+@pytest.mark.parametrize("way", WAYS)
 def test_keys_and_headers_arrive_as_they_were_sent(settings, make_topic, gather, way, max_bytes):
     topic = make_topic()
     sent = with_keys_and_headers(settings, topic)

@@ -8,19 +8,13 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from service.kafka import librdkafka
-from service.kafka.bulk_consumer import BulkConsumer
-from service.kafka.errors import BrokerSilent, LogTooShort, OffsetsLost
-from service.kafka.fetch import best_way, fetch
+from service.kafka.direct_consumer import DirectConsumer
+from service.kafka.errors import BatchDamaged, BrokerSilent, LogTooShort, OffsetsLost
+from service.kafka.fetch import fetch
 from service.kafka.plain_consumer import PlainConsumer
 from service.kafka.topics import TopicSpec, ensure_topics
 
-WAYS = pytest.mark.parametrize("way", [BulkConsumer, PlainConsumer])
-
-
-def test_without_the_library_the_plain_way_is_taken(monkeypatch):
-    monkeypatch.setattr(librdkafka, "library", lambda: None)
-    assert best_way({}) is PlainConsumer
+WAYS = pytest.mark.parametrize("way", [DirectConsumer, PlainConsumer])
 
 
 @pytest.mark.integration
@@ -72,7 +66,7 @@ def test_a_broker_restart_in_the_middle_of_a_fetch_loses_and_repeats_nothing(own
     # Little prefetch: most of the range is still to come when the broker goes.
     small = {**settings, "queued.max.messages.kbytes": 256, "fetch.message.max.bytes": 100_000}
     small["log_level"] = 0
-    for way in (BulkConsumer, PlainConsumer):
+    for way in (DirectConsumer, PlainConsumer):
         chunks = fetch(small, "t", 0, 0, count, way=way, max_messages=10_000)
         found = gather([next(chunks)])
         own_broker.stop()
@@ -82,3 +76,28 @@ def test_a_broker_restart_in_the_middle_of_a_fetch_loses_and_repeats_nothing(own
         back.join()
         assert [offset for offset, _, _ in found] == list(range(count))
         assert [int(payload) for _, _, payload in found] == list(range(count))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_batch_whose_bytes_have_changed_on_the_brokers_disk_is_named(own_broker, gather, codec):
+    settings = {"bootstrap.servers": own_broker.bootstrap_servers}
+    ensure_topics(settings, [TopicSpec("t")])
+    tuning = {"linger.ms": 200, "compression.type": codec, "log_level": 0}
+    for start in (0, 100, 200):
+        producer = Producer({**settings, **tuning})
+        for i in range(start, start + 100):
+            producer.produce("t", b"a payload of %d" % i, partition=0)
+        assert producer.flush(30) == 0
+    own_broker.stop()  # in order: so Kafka does not look at its files when it starts
+    (segment,) = own_broker.log_file.parent.glob("data/t-0/*.log")
+    data = bytearray(segment.read_bytes())
+    second = 12 + int.from_bytes(data[8:12])
+    data[second + 90] ^= 1
+    segment.write_bytes(data)
+    own_broker.start()
+    for way in (DirectConsumer, PlainConsumer):
+        assert len(gather(fetch(settings, "t", 0, 0, 100, way=way))) == 100
+        with pytest.raises(BatchDamaged, match=r"'t', partition 0: the batch at offset 100 is dam"):
+            list(fetch(settings, "t", 0, 50, 300, way=way))
+        assert len(gather(fetch(settings, "t", 0, 200, 300, way=way))) == 100

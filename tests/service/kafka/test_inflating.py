@@ -11,7 +11,8 @@ import pytest
 from bench.fuzzing.mutations import mutated
 from bench.fuzzing.record_batches import TOKENS, RecordBatches
 from service.kafka import inflating
-from service.kafka.broker_connection import Response, UnusualAnswer
+from service.kafka.broker_connection import Response
+from service.kafka.broker_socket import UnusualAnswer
 from service.kafka.inflating import inflated
 from service.kafka.record_batches import SLACK
 

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from service.engine.kafka_watch import KafkaWatch
+from service.kafka.admins import admin
 from service.kafka.config import admin_config, consumer_config, producer_config
 from service.kafka.presence import PresenceQuestion
 from service.settings import Settings
@@ -30,6 +31,19 @@ def test_a_broker_that_answers_can_be_used_also_if_a_topic_is_missing(settings, 
 def test_without_a_broker_the_reason_is_told_and_nothing_is_printed(capfd):
     assert answer(NOBODY, "t") == "Connect to ipv4#127.0.0.1:1 failed: Connection refused"
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.integration
+def test_questions_share_a_client_until_there_is_a_problem(settings, make_topic):
+    topic = make_topic()
+    answer(settings, topic)
+    first = admin(settings)
+    answer(settings, topic)
+    assert admin(settings) is first
+    answer(NOBODY, topic)
+    away = admin(NOBODY)
+    answer(NOBODY, topic)
+    assert admin(NOBODY) is not away
 
 
 def test_a_setting_that_librdkafka_does_not_know_is_not_waited_for():
