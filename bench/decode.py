@@ -1,17 +1,28 @@
 """Tuples a second from messages to blocks, on one core: `python -m bench.decode`.
 
 Processor time, best of several runs; the messages are in memory, 250,000 tuples of 5,000 streams.
+Then the same as records of other formats, to tables: what comes before the mapping of a source.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from bench.fuzzing.avro_records import all_written
 from sde.decoding import Limits, Messages, decode_tuples
+from sde.decoding.arrow_tables import read_arrow
+from sde.decoding.avro_tables import read_framed_avro
+from sde.decoding.csv_tables import read_csv
+from sde.decoding.debezium import envelope_paths, open_envelopes
+from sde.decoding.letters import Letters
+from sde.decoding.schemas import Schema
+from sde.decoding.table import Table
 
 TUPLES, STREAMS, SHARDS, RUNS = 250_000, 5_000, 8, 5
 LINES, FRAME = 1_000, 10_000  # tuples of one message
@@ -67,16 +78,103 @@ def cases() -> dict[str, Messages]:
     }
 
 
+FIELDS = ("stream", "time", "StockID", "price")
+TRADE = {
+    "type": "record",
+    "name": "Trade",
+    "fields": [
+        {"name": "stream", "type": "string"},
+        {"name": "time", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "StockID", "type": "string"},
+        {"name": "price", "type": ["null", "double"]},
+    ],
+}
+CHANGE = {
+    "type": "record",
+    "name": "Change",
+    "fields": [
+        {"name": "before", "type": ["null", TRADE]},
+        {"name": "after", "type": ["null", "Trade"]},
+        {"name": "op", "type": "string"},
+    ],
+}
+Read = Callable[[Messages, Letters], Iterable[Table]]
+
+
+def formats() -> dict[str, tuple[Messages, Read]]:
+    """The records of 5,000 streams, and what reads them."""
+    rng, paths, limits = np.random.default_rng(1), frozenset(FIELDS), Limits()
+    rows = [
+        (f"S{stream:04d}", 1_700_000_000_000 + i, f"S{stream:04d}", int(cents) / 100)
+        for i, (stream, cents) in enumerate(
+            zip(rng.integers(0, STREAMS, TUPLES), rng.integers(10_000, 20_000, TUPLES), strict=True)
+        )
+    ]
+    lines = [f"{stream},{at},{id_},{price}".encode() for stream, at, id_, price in rows]
+    records = [dict(zip(FIELDS, row, strict=True)) for row in rows]
+    changes = [{"before": None, "after": record, "op": "c"} for record in records]
+    header = ",".join(FIELDS).encode() + b"\n"
+
+    def csv(names: tuple[str, ...] | None) -> Read:
+        return lambda messages, letters: read_csv(
+            messages, np.arange(len(messages)), paths, limits, letters, names
+        )
+
+    def avro(schema: object, wanted: frozenset[str] | None) -> Read:
+        known = Schema("AVRO", json.dumps(schema))
+        return lambda messages, letters: read_framed_avro(
+            messages, np.arange(len(messages)), wanted, limits, letters, lambda number: known
+        )
+
+    def debezium(messages: Messages, letters: Letters) -> Iterator[Table]:
+        for table in avro(CHANGE, envelope_paths(paths))(messages, letters):
+            yield open_envelopes(table, messages, letters)[0]
+
+    def arrow(messages: Messages, letters: Letters) -> Iterator[Table]:
+        return read_arrow(messages, np.arange(len(messages)), paths, limits, letters)
+
+    def framed(schema: object, values: list[dict[str, Any]]) -> Messages:
+        return messages([b"\0\0\0\0\7" + payload for payload in all_written(schema, values)])
+
+    table = pa.Table.from_pylist(records)
+    return {
+        "Avro, one a message": (framed(TRADE, records), avro(TRADE, paths)),
+        "Avro, from Debezium": (framed(CHANGE, changes), debezium),
+        "CSV, one a message": (messages(lines), csv(FIELDS)),
+        "CSV, in lines": (messages([header + part for part in in_lines(lines)]), csv(None)),
+        "Arrow, as records": (messages(in_frames(table)), arrow),
+    }
+
+
+def best_of(decode: Callable[[], int]) -> tuple[int, float]:
+    """How many were decoded, and the processor seconds of the best run."""
+    best = float("inf")
+    for _ in range(RUNS):
+        started = time.thread_time()
+        count = decode()
+        best = min(best, time.thread_time() - started)
+    return count, best
+
+
+def show(name: str, arrived: Messages, decode: Callable[[], int], what: str) -> None:
+    count, best = best_of(decode)
+    size = len(arrived.buffer) / count
+    print(f"{name:22} {count / best / 1e6:6.2f} M {what}/s, {size:.0f} bytes each", flush=True)
+
+
 def main() -> None:
     for name, arrived in cases().items():
-        best = float("inf")
-        for _ in range(RUNS):
-            started = time.thread_time()
-            decoded = decode_tuples(arrived, SHARDS, Limits())
-            best = min(best, time.thread_time() - started)
-        count = sum(len(block) for block in decoded.blocks)
-        size = len(arrived.buffer) / count
-        print(f"{name:22} {count / best / 1e6:6.2f} M tuples/s, {size:.0f} bytes each", flush=True)
+
+        def decode(arrived: Messages = arrived) -> int:
+            return sum(len(block) for block in decode_tuples(arrived, SHARDS, Limits()).blocks)
+
+        show(name, arrived, decode, "tuples")
+    for name, (arrived, read) in formats().items():
+
+        def to_tables(arrived: Messages = arrived, read: Read = read) -> int:
+            return sum(len(table) for table in read(arrived, Letters(arrived, Limits())))
+
+        show(name, arrived, to_tables, "records")
 
 
 if __name__ == "__main__":

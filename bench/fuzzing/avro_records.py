@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -92,9 +93,18 @@ class AvroRecords:
 
 
 def written(schema: Any, value: Any) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), value)
-    return out.getvalue()
+    return all_written(schema, [value])[0]
+
+
+def all_written(schema: Any, values: list[Any]) -> list[bytes]:
+    """The bytes of each value."""
+    parsed, out = fastavro.parse_schema(schema), io.BytesIO()
+    ends = []
+    for value in values:
+        fastavro.schemaless_writer(out, parsed, value)
+        ends.append(out.tell())
+    whole = out.getvalue()
+    return [whole[start:end] for start, end in pairwise([0, *ends])]
 
 
 def read_by_fastavro(schema: Any, payload: bytes) -> Any:
