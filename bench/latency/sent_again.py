@@ -17,6 +17,7 @@ from typing import Self
 from confluent_kafka import Producer
 
 from service.kafka.broker_connection import BrokerConnection
+from service.kafka.security import Security
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")  # of a batch: its length second, its records last
 _AT_ZERO = bytes(8)  # the first offset of a batch that is sent
@@ -35,7 +36,7 @@ class RecordBatch:
 
 def record_batches(servers: str, topic: str, partition: int, messages: int) -> list[RecordBatch]:
     """The batches of a partition that holds so many messages."""
-    connection = BrokerConnection(*_address(servers))
+    connection = BrokerConnection(*_address(servers), Security())
     try:
         found: list[RecordBatch] = []
         while (offset := sum(batch.messages for batch in found)) < messages:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
 from service.kafka.config import Config, KafkaSettings, admin_config, identity
+from service.kafka.last_error import LastError
 
 
-class _Admin:
-    def __init__(self, config: Config) -> None:
-        self.heard: KafkaError | None = None
-        hearing: dict[str, Any] = {**config, "error_cb": self._hear}
-        self.client = AdminClient(hearing)
-
-    def _hear(self, error: KafkaError) -> None:
-        # That all brokers are down says less than why the last one is.
-        if error.code() != KafkaError._ALL_BROKERS_DOWN or self.heard is None:
-            self.heard = error
+class _Admin(NamedTuple):
+    client: AdminClient
+    last: LastError
 
 
 # By process (a forked one must not use its parent's), bootstrap servers and the configuration.
@@ -31,7 +25,9 @@ def admin(settings: KafkaSettings) -> AdminClient:
     config = admin_config(settings)
     key = _key(config)
     if key not in _admins:
-        _admins[key] = _Admin(config)
+        last = LastError()
+        hearing: dict[str, Any] = {**config, "error_cb": last}
+        _admins[key] = _Admin(AdminClient(hearing), last)
     return _admins[key].client
 
 
@@ -41,7 +37,7 @@ def heard(settings: KafkaSettings) -> KafkaError | None:
     if known is None:
         return None
     known.client.poll(0)  # lets librdkafka tell it
-    return known.heard
+    return known.last.error
 
 
 def forget_admin(settings: KafkaSettings) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from sde.decoding import Messages, Pieces
 from sde.decoding.headers import packed_headers
@@ -15,6 +15,7 @@ from service.kafka.access import REFUSALS
 from service.kafka.chunk import ChunkShape
 from service.kafka.config import KafkaSettings, consumer_config
 from service.kafka.cursor import Cursor
+from service.kafka.last_error import LastError
 
 _BATCH = 10_000
 _WAIT_SECONDS = 0.1
@@ -24,11 +25,12 @@ class PlainConsumer:
     """One consumer, assigned to one range at a time."""
 
     def __init__(self, settings: KafkaSettings) -> None:
-        self._refusal = ""
-        config: dict[str, Any] = {**consumer_config(settings), "error_cb": self._hear}
+        self._last = LastError()
+        config: dict[str, Any] = {**consumer_config(settings), "error_cb": self._last}
         self._consumer = Consumer(config)
 
     def read(self, cursor: Cursor, shape: ChunkShape) -> Iterator[Messages]:
+        self._last.error = None
         self._assign(cursor)
         taken: list[Message] = []
         size = 0
@@ -67,16 +69,12 @@ class PlainConsumer:
         would wait until it has all of them."""
         first: list[Message] = self._consumer.consume(1, _WAIT_SECONDS)
         if not first:
-            if self._refusal:
-                cursor.refuse(self._refusal)
+            error = self._last.error
+            if error is not None and error.code() in REFUSALS:
+                cursor.refuse(error.str())  # librdkafka would go on for ever
             cursor.check_patience()
             return []
         return first + self._consumer.consume(min(_BATCH, cursor.end - cursor.next), 0)
-
-    def _hear(self, error: KafkaError) -> None:
-        """librdkafka would go on for ever."""
-        if error.code() in REFUSALS:
-            self._refusal = error.str()
 
     def _assign(self, cursor: Cursor) -> None:
         self._consumer.assign([TopicPartition(cursor.topic, cursor.partition, cursor.next)])

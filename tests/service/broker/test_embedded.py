@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from service.broker import embedded as broker_module
 from service.broker.embedded import EmbeddedBroker
-from service.kafka import logs
+from service.kafka.admins import admin
 from service.kafka.topics import TopicSpec, ensure_topics
 from service.startup_errors import BrokerError, JavaError, TopicError
 
@@ -125,7 +125,7 @@ def test_data_and_address_are_kept_over_a_restart(own_broker):
 
 
 def test_a_broker_that_stops_leaves_no_client_that_looks_for_it(own_broker):
-    known = logs.admin(address(own_broker))
+    known = admin(address(own_broker))
     assert known.list_topics(timeout=PATIENCE).brokers
     client = weakref.ref(known)
     del known
