@@ -7,6 +7,8 @@ so that a new item is appended at the end. Level h has `sizes[h]` items of weigh
 import numpy as np
 from numba import njit
 
+_RUN = 16  # items that are sorted at a time; a power of two
+
 
 @njit(cache=True, nogil=True)
 def _mix(x):
@@ -16,18 +18,34 @@ def _mix(x):
     return x ^ (x >> np.uint64(31))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _sort_run(run):
+    """Batcher's odd-even merge sort of the first items: no branch that nobody could predict."""
+    half = 1
+    while half < _RUN:
+        apart = half
+        while apart:
+            for block in range(apart % half, _RUN - apart, 2 * apart):
+                for i in range(block, min(block + apart, _RUN - apart)):
+                    if i ^ (i + apart) < 2 * half:  # both in one pair of halves
+                        one, two = run[i], run[i + apart]
+                        run[i] = one if one < two else two
+                        run[i + apart] = two if one < two else one
+            apart //= 2
+        half *= 2
+
+
 @njit(cache=True, nogil=True)
 def _sort(items, slot, start, end, scratch):
     """Merge sort of sorted runs of 16, in place: level 0 is mostly that short."""
-    for run in range(start, end, 16):
-        for i in range(run + 1, min(run + 16, end)):
-            item = items[slot, i]
-            j = i
-            while j > run and items[slot, j - 1] > item:
-                items[slot, j] = items[slot, j - 1]
-                j -= 1
-            items[slot, j] = item
-    width = 16
+    for run in range(start, end, _RUN):
+        size = min(_RUN, end - run)
+        for i in range(_RUN):
+            scratch[i] = items[slot, run + i] if i < size else np.inf
+        _sort_run(scratch)
+        for i in range(size):
+            items[slot, run + i] = scratch[i]
+    width = _RUN
     while width < end - start:
         for run in range(start, end - width, 2 * width):
             middle, stop = run + width, min(run + 2 * width, end)

@@ -8,6 +8,8 @@ the same memory come in: `records` in words and `cells` in bytes.
 import numpy as np
 from numba import njit
 
+_BLOCK = 256
+
 
 @njit(cache=True, nogil=True)
 def _mix(x):
@@ -23,6 +25,15 @@ def identity(record_id, h1, time, value_bits, seed):
     x = _mix(record_id + np.uint64(0x9E3779B97F4A7C15)) ^ h1
     x = _mix(x + time) ^ value_bits
     return _mix(x + seed)
+
+
+@njit(cache=True, nogil=True)
+def _rank(whos, ranks, hashes, value_bits, times, ids, seed):
+    """The identity of each record, and as a number above 0 and below 1."""
+    for i in range(ids.size):
+        whos[i] = identity(ids[i], hashes[i, 0], times[i], value_bits[i, 0], seed)
+    for i in range(ids.size):
+        ranks[i] = (np.float64(whos[i] >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
 @njit(cache=True, nogil=True)
@@ -54,46 +65,57 @@ def _open(records, held, slot, place):
 
 
 @njit(cache=True, nogil=True)
+def _write(record, cell, value_bits, buffer, start, end, max_bytes):
+    """The text of a record, and its values but the first."""
+    record[4:] = 0
+    record[4] = np.uint64(end - start)
+    for j in range(min(end - start, max_bytes)):
+        cell[40 + j] = buffer[start + j]
+    for j in range(1, value_bits.size):
+        record[record.size - value_bits.size + j] = value_bits[j]
+
+
+@njit(cache=True, nogil=True)
 def add(
     records, cells, held, slots,
     hashes, buffer, offsets, values, value_bits, times, ids, weighted, seed, max_bytes,
 ):  # fmt: skip
-    """Keep the records of the smallest ranks: u / weight, u uniform by the record's identity."""
+    """Keep the records of the smallest ranks: u / weight, u uniform by the record's identity.
+
+    Block by block, first the ranks and then their places: without a branch between them several
+    are computed at a time. Few records have a place in a slot that is full.
+    """
     capacity = records.shape[1]
-    rank_of = np.empty(1, np.float64)
-    bits_of = rank_of.view(np.uint64)
-    for i in range(slots.size):
-        slot = slots[i]
-        weight = 1.0
-        if weighted:
-            if values[i, 0] <= 0.0:
+    whos = np.empty(_BLOCK, np.uint64)
+    ranks = np.empty(_BLOCK, np.float64)
+    rank_bits = ranks.view(np.uint64)
+    for start in range(0, slots.size, _BLOCK):
+        end = min(start + _BLOCK, slots.size)
+        _rank(
+            whos, ranks, hashes[start:end], value_bits[start:end], times[start:end], ids[start:end],
+            seed,
+        )  # fmt: skip
+        for at in range(end - start):
+            i = start + at
+            slot = np.uintp(slots[i])
+            if weighted:
+                if values[i, 0] <= 0.0:
+                    continue
+                ranks[at] /= min(max(values[i, 0], 1e-100), 1e100)
+            if held[slot] == capacity and rank_bits[at] > records[slot, capacity - 1, 0]:
                 continue
-            weight = min(max(values[i, 0], 1e-100), 1e100)
-        who = identity(ids[i], hashes[i, 0], times[i], value_bits[i, 0], seed)
-        rank_of[0] = (np.float64(who >> np.uint64(11)) + 0.5) / 9007199254740992.0 / weight
-        rank = bits_of[0]
-        full = held[slot] == capacity
-        if full and rank > records[slot, capacity - 1, 0]:
-            continue
-        place = _place(records, held, slot, rank, who)
-        if place == capacity:
-            continue
-        if place < held[slot] and records[slot, place, 1] == who:
-            continue  # read again
-        _open(records, held, slot, place)
-        for word in range(5, records.shape[2]):
-            records[slot, place, word] = 0
-        records[slot, place, 0] = rank
-        records[slot, place, 1] = who
-        records[slot, place, 2] = value_bits[i, 0]
-        records[slot, place, 3] = times[i]
-        start = offsets[i]
-        length = offsets[i + 1] - start
-        records[slot, place, 4] = np.uint64(length)
-        for j in range(min(length, max_bytes)):
-            cells[slot, place, 40 + j] = buffer[start + j]
-        for j in range(1, value_bits.shape[1]):
-            records[slot, place, records.shape[2] - value_bits.shape[1] + j] = value_bits[i, j]
+            place = _place(records, held, slot, rank_bits[at], whos[at])
+            if place == capacity:
+                continue
+            if place < held[slot] and records[slot, place, 1] == whos[at]:
+                continue  # read again
+            _open(records, held, slot, place)
+            records[slot, place, 0] = rank_bits[at]
+            records[slot, place, 1] = whos[at]
+            records[slot, place, 2] = value_bits[i, 0]
+            records[slot, place, 3] = times[i]
+            _write(records[slot, place], cells[slot, place], value_bits[i],
+                   buffer, offsets[i], offsets[i + 1], max_bytes)  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
