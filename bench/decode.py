@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from google.protobuf.message_factory import GetMessageClass
 
 from bench.fuzzing.avro_records import all_written
 from sde.decoding import Limits, Messages, decode_tuples
@@ -21,6 +22,8 @@ from sde.decoding.avro_tables import read_framed_avro
 from sde.decoding.csv_tables import read_csv
 from sde.decoding.debezium import envelope_paths, open_envelopes
 from sde.decoding.letters import Letters
+from sde.decoding.protobuf_schema import load_schema, message_at
+from sde.decoding.protobuf_tables import read_framed_protobuf
 from sde.decoding.schemas import Schema
 from sde.decoding.table import Table
 
@@ -98,6 +101,9 @@ CHANGE = {
         {"name": "op", "type": "string"},
     ],
 }
+ORDER = """syntax = "proto3";
+message Order { string stream = 1; int64 time = 2; string StockID = 3; optional double price = 4; }
+"""
 Read = Callable[[Messages, Letters], Iterable[Table]]
 
 
@@ -126,6 +132,10 @@ def formats() -> dict[str, tuple[Messages, Read]]:
             messages, np.arange(len(messages)), wanted, limits, letters, lambda number: known
         )
 
+    def protobuf(messages: Messages, letters: Letters) -> Iterator[Table]:
+        known, every = Schema("PROTOBUF", ORDER), np.arange(len(messages))
+        return read_framed_protobuf(messages, every, paths, limits, letters, lambda number: known)
+
     def debezium(messages: Messages, letters: Letters) -> Iterator[Table]:
         for table in avro(CHANGE, envelope_paths(paths))(messages, letters):
             yield open_envelopes(table, messages, letters)[0]
@@ -136,10 +146,13 @@ def formats() -> dict[str, tuple[Messages, Read]]:
     def framed(schema: object, values: list[dict[str, Any]]) -> Messages:
         return messages([b"\0\0\0\0\7" + payload for payload in all_written(schema, values)])
 
+    order = GetMessageClass(message_at(load_schema(Schema("PROTOBUF", ORDER)), [0]))
+    orders = [b"\0\0\0\0\7\0" + order(**record).SerializeToString() for record in records]
     table = pa.Table.from_pylist(records)
     return {
         "Avro, one a message": (framed(TRADE, records), avro(TRADE, paths)),
         "Avro, from Debezium": (framed(CHANGE, changes), debezium),
+        "Protobuf, one a message": (messages(orders), protobuf),
         "CSV, one a message": (messages(lines), csv(FIELDS)),
         "CSV, in lines": (messages([header + part for part in in_lines(lines)]), csv(None)),
         "Arrow, as records": (messages(in_frames(table)), arrow),
@@ -159,7 +172,7 @@ def best_of(decode: Callable[[], int]) -> tuple[int, float]:
 def show(name: str, arrived: Messages, decode: Callable[[], int], what: str) -> None:
     count, best = best_of(decode)
     size = len(arrived.buffer) / count
-    print(f"{name:22} {count / best / 1e6:6.2f} M {what}/s, {size:.0f} bytes each", flush=True)
+    print(f"{name:23} {count / best / 1e6:6.2f} M {what}/s, {size:.0f} bytes each", flush=True)
 
 
 def main() -> None:

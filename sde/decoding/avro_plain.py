@@ -84,7 +84,9 @@ class _Reader:
                 self._elements(values, path, depth, is_map=True)
 
     def _elements(self, items: Node, path: str, depth: int, is_map: bool) -> None:
-        element = 0
+        element, around = 0, self.values
+        # Of a key that comes twice the last value holds, with all that is inside.
+        found: dict[str, dict[str, Value]] = {}
         while count := self._number(path):
             if count < 0:
                 count = -count
@@ -93,8 +95,12 @@ class _Reader:
             self._count(count, path)
             for _ in range(count):
                 key = member(path, self._text(path)) if is_map else f"{path}[{element}]"
+                self.values = found[key] = {}
                 self.value(items, key, depth + 1)
                 element += 1
+        self.values = around
+        for values in found.values():
+            around.update(values)
 
     def _count(self, parts: int, path: str) -> None:
         if parts > self._parts:

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from sde.decoding.avro_plain import Unreadable, read_record, scaled
 from sde.decoding.avro_program import NotFixed, Program, compile_schema
 from sde.decoding.avro_schema import AvroSchema, Leaf, parse_schema
+from sde.decoding.cells import byte_texts, truths
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.merging import Part, Value, columns_of_values, merge
 from sde.decoding.messages import Messages
 from sde.decoding.paths import Paths
-from sde.decoding.schema_tables import MOST_CELLS, Decoder, Records, read_framed, read_records
+from sde.decoding.plain_records import PlainDecoder
+from sde.decoding.schema_tables import Decoder, Records, read_framed, read_records
 from sde.decoding.schemas import Schema, Schemas
 from sde.decoding.table import Table
 from sde.kernels import avro as kernel
@@ -33,8 +35,6 @@ from sde.tuples.spans import gather
 from sde.wire.faults import Code, Fault, Refusal
 from synopses.texts import Texts
 
-_TRUTHS = Texts.of(["false", "true"])
-_AT_ONCE = 16  # records whose paths nobody knows before
 _EXACT_SCALE, _LARGEST_EXACT = 22, 2**53  # 10.0**22 is exact
 _REASONS = {
     kernel.ENDED: "the record ends inside it",
@@ -86,7 +86,7 @@ def avro_decoder(schema: Schema, paths: frozenset[str] | None, limits: Limits) -
     try:
         return _ProgramDecoder(compile_schema(parsed, paths, limits.max_fields))
     except NotFixed:
-        return _PlainDecoder(parsed, paths, limits)
+        return PlainDecoder(partial(_read_plainly, parsed, Paths(paths)), paths, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,47 +125,11 @@ class _ProgramDecoder:
         return taken, {path: merge(len(taken), of_path) for path, of_path in parts.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _PlainDecoder:
-    """One record after the other, for schemas whose paths depend on the values."""
-
-    _schema: AvroSchema
-    _paths: frozenset[str] | None
-    _limits: Limits
-
-    @property
-    def columns(self) -> int:
-        return MOST_CELLS // _AT_ONCE if self._paths is None else len(self._paths)
-
-    def read(
-        self, records: Records, refuse: Callable[[int, Fault], None]
-    ) -> tuple[NDArray[np.int64], dict[str, Column]]:
-        taken: list[int] = []
-        values: list[dict[str, Value]] = []
-        wanted = Paths(self._paths)
-        for row in range(len(records)):
-            try:
-                found = read_record(self._schema, records.payload(row), wanted)
-            except Unreadable as error:
-                refuse(row, _fault(error.outcome, error.path))
-                continue
-            if (fault := self._beyond_limits(found)) is not None:
-                refuse(row, fault)
-                continue
-            taken.append(row)
-            values.append(found)
-        return np.array(taken, np.int64), columns_of_values(values)
-
-    def _beyond_limits(self, values: dict[str, Value]) -> Fault | None:
-        most, longest = self._limits.max_fields, self._limits.max_name
-        if len(values) > most:
-            text = f"a record of {len(values)} values: expected at most {most}"
-            return Fault(Code.TOO_LARGE, text)
-        for path in values:
-            if len(path) > longest:
-                text = f"path {path[:80]!r}...: expected at most {longest} characters"
-                return Fault(Code.TOO_LARGE, text, path[:80])
-        return None
+def _read_plainly(schema: AvroSchema, wanted: Paths, payload: bytes) -> dict[str, Value]:
+    try:
+        return read_record(schema, payload, wanted)
+    except Unreadable as error:
+        raise Refusal.of(_fault(error.outcome, error.path)) from None
 
 
 def _fault(outcome: int, path: str) -> Fault:
@@ -189,26 +153,16 @@ def _column(
         case "float" | "double":
             data = words.view(np.float64)
         case "boolean":
-            data = Coded(_TRUTHS, words.astype(np.int32))
+            data = truths(words)
         case "enum":
             data = Coded(Texts.of(leaf.symbols), words.astype(np.int32))
         case "string":
             data = gather(buffer, words, stops)
         case _ if leaf.scale is None:
-            data = _byte_texts(gather(buffer, words, stops))
+            data = byte_texts(gather(buffer, words, stops))
         case _:
             return _decimals(leaf.scale or 0, buffer, words, stops, present)
     return Column(data, valid)
-
-
-def _byte_texts(data: Texts) -> Texts:
-    """A character for each byte: those from 128 on take two bytes as UTF-8."""
-    high = np.zeros(len(data.buffer) + 1, np.int64)
-    np.cumsum(data.buffer >= 0x80, out=high[1:])
-    if not high[-1]:
-        return data
-    buffer = np.frombuffer(bytearray(data.buffer.tobytes().decode("latin-1").encode()), np.uint8)
-    return Texts(buffer, data.offsets + high[data.offsets])
 
 
 def _decimals(

@@ -90,10 +90,10 @@ def read_framed(
     if not len(which):
         return iter(())
     numbers = np.empty(len(which), np.int64)
-    kernel.schema_numbers(messages.buffer, messages.starts, messages.ends, which, numbers)
+    kernel.schema_numbers(_writable(messages), messages.starts, messages.ends, which, numbers)
     decoders: list[Decoder] = []
     index = np.empty(len(which), np.int64)
-    for number, own in _grouped(numbers):
+    for number, own in grouped(numbers):
         index[own] = len(decoders)
         decoders.append(_decoder(number, schemas, decoder_of))
     return read_records(messages, which, kernel.SIZE, limits, letters, decoders, index)
@@ -121,14 +121,19 @@ def read_records(
             i = int(which[j])
             letters.refuse(i, 0, Fault(Code.TOO_LARGE, text), messages.payload(i))
         which, index = which[~large], index[~large]
-    # Kernels are compiled for writable arrays, though nothing is written to this one.
-    buffer = np.require(messages.buffer, np.uint8, ["C", "W"])
     ends = messages.ends[which]
-    records = Records(buffer, np.minimum(messages.starts[which] + skip, ends), ends, which)
+    records = Records(
+        _writable(messages), np.minimum(messages.starts[which] + skip, ends), ends, which
+    )
     at_once = max(1, MOST_CELLS // max(1, sum(decoder.columns for decoder in decoders)))
     for first in range(0, len(which), at_once):
         part = slice(first, first + at_once)
         yield _table(records.take(part), index[part], decoders, messages, letters)
+
+
+def _writable(messages: Messages) -> NDArray[np.uint8]:
+    """Kernels are compiled for writable arrays, though nothing is written to this one."""
+    return np.require(messages.buffer, np.uint8, ["C", "W"])
 
 
 def _decoder(number: int, schemas: Schemas, decoder_of: Callable[[Schema], Decoder]) -> Decoder:
@@ -153,7 +158,7 @@ def _table(
 ) -> Table:
     taken = np.zeros(len(records), np.bool_)
     read: list[tuple[NDArray[np.int64], dict[str, Column]]] = []
-    for number, own in _grouped(index):
+    for number, own in grouped(index):
 
         def refuse(row: int, fault: Fault, own: NDArray[np.int64] = own) -> None:
             message = int(records.messages[own[row]])
@@ -168,7 +173,7 @@ def _table(
     return Table(columns, records.messages[kept], np.zeros(len(kept), np.int64))
 
 
-def _grouped(index: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def grouped(index: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Each number that occurs, with its places. Mostly there is but one."""
     if (index == index[0]).all():
         yield int(index[0]), np.arange(len(index))

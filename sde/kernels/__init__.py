@@ -8,7 +8,7 @@ does not notice a change in another file.
 
     compiling                             the two forms of a kernel, and access to arrays
     json_scan, lines, columns, distinct   decoding of text (`sde.decoding`)
-    avro, confluent                       decoding of records that schemas describe
+    csv_scan, avro, protobuf, confluent   decoding of records of other formats
     spans, decimals, times, identities    texts, numbers and times (`sde.tuples`)
     slot_table, panes                     slots of streams and panes (`sde.banks`)
 """

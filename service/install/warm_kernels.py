@@ -7,11 +7,17 @@ import json
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from sde.decoding import Limits, Messages, decode_tuples
+from sde.decoding.avro_tables import read_framed_avro
+from sde.decoding.csv_tables import read_csv
+from sde.decoding.letters import Letters
+from sde.decoding.protobuf_tables import read_framed_protobuf
+from sde.decoding.schemas import Schema
 from sde.limits import StateLimits
 from sde.records.asked import Asked
 from sde.records.position import Position
@@ -35,6 +41,7 @@ def main() -> int:
     _large_batches()
     _questions()
     _data_path()
+    _formats()
     importlib.import_module("service.kafka.fetch")  # its kernels are compiled as they are loaded
     return 0
 
@@ -92,6 +99,30 @@ def _data_path() -> None:
     with tempfile.TemporaryDirectory() as folder:
         shard = open_shard(0, 1, Arena(Path(folder)), StateLimits())
         Maintain(shard, 0).on_batch(arrived, blocks)
+
+
+def _formats() -> None:
+    """A record of each format whose reader has kernels, with a text and a decimal number."""
+    field = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    fields = [{"name": "t", "type": "string"}, {"name": "d", "type": field}]
+    avro = json.dumps({"type": "record", "name": "R", "fields": fields})
+    proto = 'syntax = "proto3"; message R { string t = 1; }'
+    number = b"\0\0\0\0\1"
+    for payload, reader in (
+        (number + b"\2a\2\1", partial(read_framed_avro, schemas=lambda _: Schema("AVRO", avro))),
+        (
+            number + b"\0\x0a\1a",
+            partial(read_framed_protobuf, schemas=lambda _: Schema("PROTOBUF", proto)),
+        ),
+        (b't,d\n"a ""b""",1\n', read_csv),
+    ):
+        one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+        buffer = np.frombuffer(payload + b"\n", np.uint8)
+        messages = Messages("t", 0, buffer, zero, one * len(payload), zero, one)
+        letters = Letters(messages, Limits())
+        (table,) = reader(messages, zero, None, Limits(), letters)
+        if len(table) != 1:
+            raise RuntimeError(f"a record was refused: {letters.sorted()}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from registry_server import SCHEMAS, UNKNOWN, numbers, replayed, serving
 
 from bench.fuzzing.avro_records import written
 from sde.decoding.avro_tables import read_framed_avro
+from sde.decoding.protobuf_tables import read_framed_protobuf
 from sde.decoding.schemas import Schema, UnknownSchema
 from service.kafka.errors import RegistryAway, RegistryRefused
 from service.kafka.registry import RegistrySettings, SchemaRegistry
@@ -84,8 +85,11 @@ def test_records_are_read_with_schemas_of_the_registry():
     payloads = [b"\0" + n.to_bytes(4) + written(LEG, {"n": 5}) for n in (number, UNKNOWN)]
     with registry(from_base) as found:
         read = Read(read_framed_avro, payloads, schemas=found)
+        order = b"\0" + numbers()["order-value"].to_bytes(4) + b"\0" + b"\x0a\x01x\x12\x02\x08\x07"
+        bought = Read(read_framed_protobuf, [order], schemas=found)
     assert read.rows == [{"n": "5"}]
     assert read.refused == [(1, "unknown_schema")]
+    assert bought.rows == [{"id": "x", "price.units": "7"}]
 
 
 @pytest.mark.parametrize(
