@@ -1,34 +1,28 @@
 """Tuples a second from messages to blocks, on one core: `python -m bench.decode`.
 
 Processor time, best of several runs; the messages are in memory, 250,000 tuples of 5,000 streams.
-Then the same as records of other formats, to tables: what comes before the mapping of a source.
+The last column is the rate as a share of that of the first case: JSON as machines write it. Records
+are JSON of any form, of which some paths are read as a table.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
+from random import Random
 
 import numpy as np
 import pyarrow as pa
-from google.protobuf.message_factory import GetMessageClass
 
-from bench.fuzzing.avro_records import all_written
 from sde.decoding import Limits, Messages, decode_tuples
-from sde.decoding.arrow_tables import read_arrow
-from sde.decoding.avro_tables import read_framed_avro
-from sde.decoding.csv_tables import read_csv
-from sde.decoding.debezium import envelope_paths, open_envelopes
+from sde.decoding.json_tables import read_json
 from sde.decoding.letters import Letters
-from sde.decoding.protobuf_schema import load_schema, message_at
-from sde.decoding.protobuf_tables import read_framed_protobuf
-from sde.decoding.schemas import Schema
-from sde.decoding.table import Table
 
-TUPLES, STREAMS, SHARDS, RUNS = 250_000, 5_000, 8, 5
+TUPLES, STREAMS, SHARDS = 250_000, 5_000, 8
 LINES, FRAME = 1_000, 10_000  # tuples of one message
+PATHS = frozenset({"symbol", "px", "qty", "ts", "trader.id"})
 
 
 def messages(payloads: list[bytes]) -> Messages:
@@ -53,141 +47,140 @@ def in_frames(table: pa.Table) -> list[bytes]:
     return frames
 
 
-def cases() -> dict[str, Messages]:
-    rng = np.random.default_rng(1)
-    streams = [f"S{i:04d}" for i in rng.integers(0, STREAMS, TUPLES)]
-    prices = (rng.integers(10_000, 20_000, TUPLES) / 100).tolist()
-    long_prices = (rng.random(TUPLES) * 100).tolist()
-    times = (1_700_000_000_000 + np.arange(TUPLES)).tolist()
+class Producer:
+    """Writes the same tuples in one form or another."""
 
-    def native(stream: str, at: int, price: float, compact: bool = True) -> bytes:
-        values = {"StockID": stream, "price": price}
-        row = {"dataset": "Forex", "stream": stream, "time": at, "values": values}
-        return json.dumps(row, separators=(",", ":") if compact else None).encode()
+    def __init__(self) -> None:
+        rng = np.random.default_rng(1)
+        self._random = Random(1)
+        self.streams = [f"S{i:04d}" for i in rng.integers(0, STREAMS, TUPLES)]
+        self.prices: list[float] = (rng.integers(10_000, 20_000, TUPLES) / 100).tolist()
+        self.long_prices: list[float] = (rng.random(TUPLES) * 100).tolist()
+        self.times: list[int] = (1_700_000_000_000 + np.arange(TUPLES)).tolist()
 
-    rows = [native(*row) for row in zip(streams, times, prices, strict=True)]
-    table = pa.table({"stream": streams, "time": times, "StockID": streams, "price": prices})
+    def tuples(self, change: Callable[[dict, dict], dict] | None = None, **how) -> list[bytes]:
+        """`change` gets a tuple and its values and gives what is written; `how` is json.dumps's."""
+        how.setdefault("separators", (",", ":"))
+        written = []
+        for stream, at, price in zip(self.streams, self.times, self.prices, strict=True):
+            values = {"StockID": stream, "price": price}
+            row = {"dataset": "Forex", "stream": stream, "time": at, "values": values}
+            row = row if change is None else change(row, values)
+            written.append(json.dumps(row, **how).encode())
+        return written
+
+    def records(self) -> list[bytes]:
+        rows = zip(self.streams, self.prices, self.times, strict=True)
+        return [
+            json.dumps(
+                {"symbol": stream, "px": price, "qty": at % 1000, "ts": "2026-11-17T10:00:00Z",
+                 "venue": "X", "trader": {"id": f"t{at % 100}"}},
+                separators=(",", ":"),
+            ).encode()
+            for stream, price, at in rows
+        ]  # fmt: skip
+
+    def shuffled(self, row: dict, values: dict) -> dict:
+        row["values"] = dict(self._random.sample([*values.items()], len(values)))
+        return dict(self._random.sample([*row.items()], len(row)))
+
+
+def long_price(producer: Producer) -> list[bytes]:
+    prices = iter(producer.long_prices)
+    return producer.tuples(lambda row, values: row | {"values": values | {"price": next(prices)}})
+
+
+def accented(row: dict, values: dict) -> dict:
+    values["StockID"] = row["stream"] = f"Z\u00fcrich {row['stream']}"
+    return row
+
+
+def another_order(row: dict, values: dict) -> dict:
+    return {"values": values, "time": row["time"], "stream": row["stream"], "dataset": "Forex"}
+
+
+def of_three_producers(row: dict, values: dict) -> dict:
+    return [another_order, nested, lambda row, values: row][row["time"] % 7 % 3](row, values)
+
+
+def nested(row: dict, values: dict) -> dict:
+    values["venue"] = {"id": row["time"] % 7, "tags": ["a", "b"]}
+    return row
+
+
+def literals(row: dict, values: dict) -> dict:
+    return row | {"values": values | {"open": row["time"] % 3 == 0, "note": None}}
+
+
+def numbers_as_text(row: dict, values: dict) -> dict:
+    values["price"] = str(values["price"])
+    return row
+
+
+def numbers_as_streams(row: dict, values: dict) -> dict:
+    row["stream"] = int(row["stream"][1:])
+    return row
+
+
+def cases(producer: Producer) -> dict[str, Callable[[], list[bytes]]]:
+    write = producer.tuples
+    table = pa.table({
+        "stream": producer.streams, "time": producer.times, "StockID": producer.streams,
+        "price": producer.prices,
+    }).replace_schema_metadata({"dataset": "Forex"})  # fmt: skip
     return {
-        "JSON, one a message": messages(rows),
-        "JSON, in lines": messages(in_lines(rows)),
-        "JSON, with blanks": messages(
-            [native(*row, False) for row in zip(streams, times, prices, strict=True)]
-        ),
-        "JSON, 17 digits": messages(
-            [native(*row) for row in zip(streams, times, long_prices, strict=True)]
-        ),
-        "JSON, with escapes": messages([row.replace(b"Forex", b"For\\u0065x") for row in rows]),
-        "Arrow frames": messages(in_frames(table.replace_schema_metadata({"dataset": "Forex"}))),
+        "JSON, one a message": write,
+        "JSON, in lines": lambda: in_lines(write()),
+        "with blanks": lambda: write(separators=None),
+        "with 17 digits": lambda: long_price(producer),
+        "with escapes": lambda: write(accented),
+        "with non-ASCII bytes": lambda: write(accented, ensure_ascii=False),
+        "pretty-printed": lambda: write(indent=2, separators=None),
+        "in another order": lambda: write(another_order),
+        "of three producers": lambda: write(of_three_producers),
+        "in random order": lambda: write(producer.shuffled),
+        "with a nested value": lambda: write(nested),
+        "with true, false, null": lambda: write(literals),
+        "with numbers as text": lambda: write(numbers_as_text),
+        "with numbers as streams": lambda: write(numbers_as_streams),
+        "Arrow frames": lambda: in_frames(table),
+        "records, five paths": producer.records,
+        "records, every path": producer.records,
     }
 
 
-FIELDS = ("stream", "time", "StockID", "price")
-TRADE = {
-    "type": "record",
-    "name": "Trade",
-    "fields": [
-        {"name": "stream", "type": "string"},
-        {"name": "time", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-        {"name": "StockID", "type": "string"},
-        {"name": "price", "type": ["null", "double"]},
-    ],
-}
-CHANGE = {
-    "type": "record",
-    "name": "Change",
-    "fields": [
-        {"name": "before", "type": ["null", TRADE]},
-        {"name": "after", "type": ["null", "Trade"]},
-        {"name": "op", "type": "string"},
-    ],
-}
-ORDER = """syntax = "proto3";
-message Order { string stream = 1; int64 time = 2; string StockID = 3; optional double price = 4; }
-"""
-Read = Callable[[Messages, Letters], Iterable[Table]]
-
-
-def formats() -> dict[str, tuple[Messages, Read]]:
-    """The records of 5,000 streams, and what reads them."""
-    rng, paths, limits = np.random.default_rng(1), frozenset(FIELDS), Limits()
-    rows = [
-        (f"S{stream:04d}", 1_700_000_000_000 + i, f"S{stream:04d}", int(cents) / 100)
-        for i, (stream, cents) in enumerate(
-            zip(rng.integers(0, STREAMS, TUPLES), rng.integers(10_000, 20_000, TUPLES), strict=True)
-        )
-    ]
-    lines = [f"{stream},{at},{id_},{price}".encode() for stream, at, id_, price in rows]
-    records = [dict(zip(FIELDS, row, strict=True)) for row in rows]
-    changes = [{"before": None, "after": record, "op": "c"} for record in records]
-    header = ",".join(FIELDS).encode() + b"\n"
-
-    def csv(names: tuple[str, ...] | None) -> Read:
-        return lambda messages, letters: read_csv(
-            messages, np.arange(len(messages)), paths, limits, letters, names
-        )
-
-    def avro(schema: object, wanted: frozenset[str] | None) -> Read:
-        known = Schema("AVRO", json.dumps(schema))
-        return lambda messages, letters: read_framed_avro(
-            messages, np.arange(len(messages)), wanted, limits, letters, lambda number: known
-        )
-
-    def protobuf(messages: Messages, letters: Letters) -> Iterator[Table]:
-        known, every = Schema("PROTOBUF", ORDER), np.arange(len(messages))
-        return read_framed_protobuf(messages, every, paths, limits, letters, lambda number: known)
-
-    def debezium(messages: Messages, letters: Letters) -> Iterator[Table]:
-        for table in avro(CHANGE, envelope_paths(paths))(messages, letters):
-            yield open_envelopes(table, messages, letters)[0]
-
-    def arrow(messages: Messages, letters: Letters) -> Iterator[Table]:
-        return read_arrow(messages, np.arange(len(messages)), paths, limits, letters)
-
-    def framed(schema: object, values: list[dict[str, Any]]) -> Messages:
-        return messages([b"\0\0\0\0\7" + payload for payload in all_written(schema, values)])
-
-    order = GetMessageClass(message_at(load_schema(Schema("PROTOBUF", ORDER)), [0]))
-    orders = [b"\0\0\0\0\7\0" + order(**record).SerializeToString() for record in records]
-    table = pa.Table.from_pylist(records)
-    return {
-        "Avro, one a message": (framed(TRADE, records), avro(TRADE, paths)),
-        "Avro, from Debezium": (framed(CHANGE, changes), debezium),
-        "Protobuf, one a message": (messages(orders), protobuf),
-        "CSV, one a message": (messages(lines), csv(FIELDS)),
-        "CSV, in lines": (messages([header + part for part in in_lines(lines)]), csv(None)),
-        "Arrow, as records": (messages(in_frames(table)), arrow),
-    }
-
-
-def best_of(decode: Callable[[], int]) -> tuple[int, float]:
-    """How many were decoded, and the processor seconds of the best run."""
-    best = float("inf")
-    for _ in range(RUNS):
-        started = time.thread_time()
-        count = decode()
-        best = min(best, time.thread_time() - started)
-    return count, best
-
-
-def show(name: str, arrived: Messages, decode: Callable[[], int], what: str) -> None:
-    count, best = best_of(decode)
-    size = len(arrived.buffer) / count
-    print(f"{name:23} {count / best / 1e6:6.2f} M {what}/s, {size:.0f} bytes each", flush=True)
+def count(name: str, arrived: Messages) -> int:
+    """Decode the messages; how many tuples or records there are."""
+    limits = Limits()
+    if not name.startswith("records"):
+        blocks = decode_tuples(arrived, SHARDS, limits).blocks
+        return sum(len(block) for block in blocks)
+    paths = PATHS if "five" in name else None
+    which = np.arange(len(arrived))
+    letters = Letters(arrived, limits)
+    return sum(len(table) for table in read_json(arrived, which, paths, limits, letters))
 
 
 def main() -> None:
-    for name, arrived in cases().items():
-
-        def decode(arrived: Messages = arrived) -> int:
-            return sum(len(block) for block in decode_tuples(arrived, SHARDS, Limits()).blocks)
-
-        show(name, arrived, decode, "tuples")
-    for name, (arrived, read) in formats().items():
-
-        def to_tables(arrived: Messages = arrived, read: Read = read) -> int:
-            return sum(len(table) for table in read(arrived, Letters(arrived, Limits())))
-
-        show(name, arrived, to_tables, "records")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", default="", help="cases with this in their names, and the first")
+    options = parser.parse_args()
+    plain = 0.0
+    for name, write in cases(Producer()).items():
+        if plain and options.only not in name:
+            continue
+        arrived, best = messages(write()), float("inf")
+        for _ in range(options.runs):
+            started = time.thread_time()
+            tuples = count(name, arrived)
+            best = min(best, time.thread_time() - started)
+        rate, size = tuples / best / 1e6, len(arrived.buffer) / tuples
+        plain = plain or rate
+        print(
+            f"{name:24} {rate:6.2f} M tuples/s, {size:3.0f} bytes each, {rate / plain:4.0%}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

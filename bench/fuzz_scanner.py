@@ -58,10 +58,10 @@ GOOD = b'{"dataset":"good","stream":"s","v":1}'
 def plainly(messages: Messages, *how: Any) -> Decoded:
     """Decode as `decode_tuples` does, but with the scanner taking nothing."""
 
-    def take_nothing(*args: Any) -> tuple[bool, int, int]:
-        row, last_row, entry, taken = args[4], args[5], args[6], args[-4]
+    def take_nothing(*args: Any) -> tuple[int, int, int, int, int]:
+        row, last_row, entry, spare, part, taken = *args[4:9], args[15]
         taken[row:last_row] = False
-        return False, last_row, entry
+        return json_scan.DONE, last_row, entry, spare, part
 
     with patch.object(json_scan, "scan", take_nothing):
         return decode_tuples(messages, *how)

@@ -62,7 +62,7 @@ class SourceMapping(TypedDict, total=False):
     (`a.b[0]`), `$key`, `$headers.NAME`, arithmetic, comparisons, functions.
     """
 
-    format: Literal["tuples", "json", "lines", "csv", "arrow", "avro"]
+    format: Literal["tuples", "json", "lines", "csv", "arrow", "avro", "protobuf"]
     dataset: str
     stream: str
     time: str

@@ -91,7 +91,9 @@ class Settings:
     )
     registry: RegistrySettings = field(
         default_factory=RegistrySettings,
-        metadata={"help": "schema registry of Avro: url, user, password, token, ca_file"},
+        metadata={
+            "help": "schema registry of Avro and Protobuf: url, user, password, token, ca_file"
+        },
     )
     data_dir: Path = field(
         default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}

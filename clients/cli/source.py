@@ -14,7 +14,7 @@ from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected
 from clients.wording import time_text
 
-_FORMATS = ("tuples", "json", "lines", "csv", "arrow", "avro")
+_FORMATS = ("tuples", "json", "lines", "csv", "arrow", "avro", "protobuf")
 
 
 @click.group()

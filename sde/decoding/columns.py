@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sde.decoding.entries import RowValues
 from sde.decoding.pool import TextPool
 from sde.kernels import columns as kernel
-from sde.kernels.json_scan import DECIMAL, INTEGER, TEXT
+from sde.kernels.json_numbers import DECIMAL, INTEGER, TEXT
 from sde.tuples.column import Column
 from synopses.hashing import number_texts
 from synopses.texts import Texts

@@ -1,4 +1,4 @@
-"""The values of many tuples: one entry each, see `sde.kernels.json_scan` for its parts."""
+"""The values of many tuples: one entry each, see `sde.kernels.json_values` for its parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.kernels.json_scan import DECIMAL, INTEGER, TEXT
+from sde.kernels.json_numbers import DECIMAL, INTEGER, TEXT
 
 _WORD, _FLOAT = struct.Struct("<q"), struct.Struct("<d")
 
@@ -37,6 +37,15 @@ class Entries:
         larger.words[:used] = self.words[:used]
         self.fields, self.types = larger.fields, larger.types
         self.words, self.floats = larger.words, larger.floats
+
+    def repeat(self, chosen: NDArray[np.int64], used: int) -> None:
+        """Write the chosen entries to entries[used:]."""
+        end = used + len(chosen)
+        if end > len(self):
+            self.grow(used, end)
+        self.fields[used:end] = self.fields[chosen]
+        self.types[used:end] = self.types[chosen]
+        self.words[used:end] = self.words[chosen]
 
 
 @dataclass(frozen=True, slots=True)

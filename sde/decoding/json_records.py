@@ -41,12 +41,13 @@ class Wanted:
         ['legs', 'legs[0]']
         """
         targets = [*(paths or ()), *([] if each is None else [each])]
-        inner = {prefix for path in targets for prefix in _prefixes(path)}
+        inner = {path[: b.start()] for path in targets for b in boundaries(path)}
         return cls(paths, each, frozenset(inner if each is None else inner | {each}))
 
 
-def _prefixes(path: str) -> Iterator[str]:
-    return (path[: boundary.start()] for boundary in _BOUNDARY.finditer(path))
+def boundaries(path: str) -> list[re.Match[str]]:
+    """The points and bracketed numbers of a path."""
+    return list(_BOUNDARY.finditer(path))
 
 
 def read_record(payload: bytes, wanted: Wanted, limits: Limits) -> list[dict[str, Json]]:

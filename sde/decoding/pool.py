@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class TextPool:
-    """`array` starts with the bytes it was made from; it may be another one after `append`.
+    """`array` starts with the bytes it was made from; it may be another one after it has grown.
 
     Spans of names and values point into it: most into the fetched bytes, those of texts with
     escapes, or of numbers that became texts, behind them.
@@ -31,9 +31,17 @@ class TextPool:
 
     def append(self, data: NDArray[np.uint8]) -> None:
         """Put texts behind the others; spans that point into the pool stay right."""
-        if self._used + len(data) > len(self.array):
-            grown = np.empty((self._used + len(data)) * 5 // 4, np.uint8)
-            grown[: self._used] = self.array[: self._used]
-            self.array = grown
+        self.reserve(len(data))
         self.array[self._used : self._used + len(data)] = data
         self._used += len(data)
+
+    def reserve(self, size: int) -> None:
+        """Room for `size` bytes more, behind `end`."""
+        if self._used + size > len(self.array):
+            grown = np.empty((self._used + size) * 5 // 4, np.uint8)
+            grown[: self._used] = self.array[: self._used]
+            self.array = grown
+
+    def extend(self, end: int) -> None:
+        """What a kernel wrote there, up to `end`, is part of the pool now."""
+        self._used = end

@@ -23,6 +23,7 @@ from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.mapping import Mapper
 from sde.decoding.messages import Messages
+from sde.decoding.protobuf_tables import read_framed_protobuf
 from sde.decoding.schemas import Schema, Schemas
 from sde.decoding.sizes import sizes_checked
 from sde.decoding.table import Table
@@ -110,6 +111,8 @@ def _tables(
             return read_avro(messages, which, paths, limits, letters, schema)
         case "avro":
             return read_framed_avro(messages, which, paths, limits, letters, schemas)
+        case "protobuf":
+            return read_framed_protobuf(messages, which, paths, limits, letters, schemas)
         case "tuples":
             raise AssertionError("tuples are not mapped")
         case never:

@@ -21,13 +21,16 @@ _OPEN_BRACKET = ord("[")
 class Rows:
     """Row i is buffer[starts[i]:ends[i]], line lines[i] of message messages[i].
 
-    Where a line became several rows, lines are numbered by `Numbering`.
+    Where a line became several rows, lines are numbered by `Numbering`. If is_unsure[i], the row
+    is a whole message that may be one object, written over several lines, or else has a row on
+    each of them.
     """
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     messages: NDArray[np.int64]
     lines: NDArray[np.int64]
+    is_unsure: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -37,6 +40,8 @@ def cut_rows(
     buffer: NDArray[np.uint8], messages: Messages, which: NDArray[np.int64], limits: Limits
 ) -> Rows:
     """The rows of the messages `which`: one a line, but an object may be written over several.
+
+    Whether a message is such an object is not looked at here, but when it is read (`cut_again`).
 
     >>> text = b'{"a": 1}\\n \\n{"a": 2}\\n'
     >>> buffer, one = np.frombuffer(bytearray(text), np.uint8), np.zeros(1, np.int64)
@@ -48,10 +53,36 @@ def cut_rows(
     starts, ends = _text_spans(buffer, messages, which)
     newlines = kernel.count_newlines(buffer, starts[0], ends[-1])
     # Most often there are no newlines but those between messages.
-    is_one = np.ones(len(starts), np.bool_)
+    is_open = np.zeros(len(starts), np.bool_)
     if newlines >= len(starts):
-        is_one = _written_out(buffer, starts, ends, limits)
-    return _split(buffer, starts, ends, which, is_one, newlines)
+        kernel.open_first_lines(buffer, starts, ends, is_open)
+        is_open &= ends - starts <= limits.max_tuple_bytes
+        cut = _split(buffer, starts, ends, is_open, newlines)
+    else:
+        cut = _split(buffer, starts, ends, ~is_open, newlines)
+    return Rows(cut[0], cut[1], which[cut[2]], cut[3], is_open[cut[2]])
+
+
+def cut_again(
+    buffer: NDArray[np.uint8], messages: Messages, rows: Rows, unsure: NDArray[np.int64]
+) -> Rows:
+    """The same rows, but those `unsure` that are no object become one for each of their lines.
+
+    No row is unsure any more; those that were and are not named here must be objects.
+    """
+    in_lines = np.zeros(len(rows), np.bool_)
+    for row in unsure.tolist():
+        try:
+            message = orjson.loads(buffer[rows.starts[row] : rows.ends[row]].tobytes())
+        except orjson.JSONDecodeError:
+            message = None
+        in_lines[row] = not isinstance(message, dict)
+    starts, ends = rows.starts.copy(), rows.ends.copy()
+    starts[in_lines], ends[in_lines] = _text_spans(buffer, messages, rows.messages[in_lines])
+    newlines = kernel.count_newlines(buffer, starts[0], ends[-1])
+    cut = _split(buffer, starts, ends, ~in_lines, newlines)
+    is_unsure = np.zeros(cut.shape[1], np.bool_)
+    return Rows(cut[0], cut[1], rows.messages[cut[2]], rows.lines[cut[2]] + cut[3], is_unsure)
 
 
 def cut_records(
@@ -60,18 +91,19 @@ def cut_records(
     """The messages `which`, whole or line by line; of an array every element is a row."""
     starts, ends = _text_spans(buffer, messages, which)
     newlines = kernel.count_newlines(buffer, starts[0], ends[-1]) if lines else 0
-    is_one = np.full(len(starts), not lines)
-    rows = _split(buffer, starts, ends, which, is_one, newlines)
-    if not (buffer[rows.starts] == _OPEN_BRACKET).any():
-        return rows
-    nothing = np.empty(0, np.int64)
-    count = split_arrays(buffer, rows.starts, rows.ends, nothing, nothing, nothing)
-    starts, ends, row_of = np.empty((3, count), np.int64)
-    split_arrays(buffer, rows.starts, rows.ends, starts, ends, row_of)
-    numbered = Numbering().rows(
-        rows.messages, rows.lines, np.bincount(row_of, minlength=len(rows)).astype(np.int64)
+    starts, ends, row_of, line = _split(
+        buffer, starts, ends, np.full(len(starts), not lines), newlines
     )
-    return Rows(starts, ends, rows.messages[row_of], numbered)
+    messages_of = which[row_of]
+    if (buffer[starts] == _OPEN_BRACKET).any():
+        nothing = np.empty(0, np.int64)
+        count = split_arrays(buffer, starts, ends, nothing, nothing, nothing)
+        elements = np.empty((3, count), np.int64)
+        split_arrays(buffer, starts, ends, *elements)
+        counts = np.bincount(elements[2], minlength=len(starts)).astype(np.int64)
+        line = Numbering().rows(messages_of, line, counts)
+        starts, ends, messages_of = elements[0], elements[1], messages_of[elements[2]]
+    return Rows(starts, ends, messages_of, line, np.zeros(len(starts), np.bool_))
 
 
 class Numbering:
@@ -119,29 +151,10 @@ def _split(
     buffer: NDArray[np.uint8],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
-    messages: NDArray[np.int64],
     is_one: NDArray[np.bool_],
     newlines: int,
-) -> Rows:
+) -> NDArray[np.int64]:
+    """Starts, ends, which of the given pieces they are from, and lines there, of all rows."""
     cut = np.empty((4, len(starts) + newlines), np.int64)
     rows = kernel.split_lines(buffer, starts, ends, is_one, cut[0], cut[1], cut[2], cut[3])
-    return Rows(cut[0, :rows], cut[1, :rows], messages[cut[2, :rows]], cut[3, :rows])
-
-
-def _written_out(
-    buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], limits: Limits
-) -> NDArray[np.bool_]:
-    """Which messages are one object, written over several lines.
-
-    Only those whose first line is no whole object are parsed: few are.
-    """
-    is_open = np.empty(len(starts), np.bool_)
-    kernel.open_first_lines(buffer, starts, ends, is_open)
-    is_open &= ends - starts <= limits.max_tuple_bytes
-    for i in np.flatnonzero(is_open).tolist():
-        try:
-            message = orjson.loads(buffer[starts[i] : ends[i]].tobytes())
-        except orjson.JSONDecodeError:
-            message = None
-        is_open[i] = isinstance(message, dict)
-    return is_open
+    return cut[:, :rows]

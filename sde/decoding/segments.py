@@ -13,138 +13,127 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.decoding.entries import Entries, PlainEntries, RowValues
-from sde.decoding.field_names import FieldNames
+from sde.decoding.entries import PlainEntries, RowValues
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
-from sde.decoding.plain import EARLIEST, LATEST, read_tuple
+from sde.decoding.path_tree import TupleTree
+from sde.decoding.plain import read_tuple
 from sde.decoding.pool import TextPool
-from sde.decoding.rows import Rows
-from sde.kernels import json_scan
-from sde.tuples.decimals import long_decimals
+from sde.decoding.rows import Rows, cut_again, cut_rows
+from sde.decoding.scanner import MOST_CELLS, Scanner
+from sde.kernels.json_scan import RESERVED
 from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Refusal
 
-_MOST_CELLS = 16_000_000
+_MOST_ROWS = 1 << 62
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
-_TIME_RANGE = np.array([EARLIEST, LATEST])
-_NO_NAME = 1 << 40  # a number that no name has
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Tuples, in order. The row of tuple i is rows[i]; spans[:, i] are start and end of its data
-    set and of its stream."""
+    """Tuples, in order. Tuple i is from line lines[i] of message message_of[i]; spans[:, i] are
+    start and end of its data set and of its stream."""
 
-    rows: NDArray[np.int64]
+    message_of: NDArray[np.int64]
+    lines: NDArray[np.int64]
     spans: NDArray[np.int64]
     times: NDArray[np.int64]
     values: RowValues
+
+    def __len__(self) -> int:
+        return len(self.lines)
 
 
 class Segments:
     """Iterate over it for the segments of some rows; rows that are refused go to `letters`.
 
-    The scanner fills the arrays for all rows it can; `_read_plainly` adds the others.
+    The scanner fills its arrays for all rows it can; `_read_plainly` adds the others.
     """
 
     def __init__(
         self,
         pool: TextPool,
-        rows: Rows,
         messages: Messages,
+        which: NDArray[np.int64],
         limits: Limits,
         letters: Letters,
         wanted: NeedsByDataset | None,
     ) -> None:
+        """The messages `which` are text."""
         self._wanted = None if wanted is None else sorted(wanted.fields)
-        self._pool, self._rows, self._limits, self._letters = pool, rows, limits, letters
-        self._timestamps = messages.timestamps[rows.messages]
-        self._offsets = messages.offsets[rows.messages]
-        self._times = self._timestamps.copy()
-        self._spans = np.empty((4, len(rows)), np.int64)
-        self._taken = np.empty(len(rows), np.bool_)
-        self._row_entries = np.empty((len(rows), 2), np.int64)
-        self._entries = Entries(4 * len(rows) + 4 * limits.max_fields)
-        self._shape = json_scan.room_for_shape()
+        self._pool, self._messages, self._limits, self._letters = pool, messages, limits, letters
+        self._use(cut_rows(pool.array, messages, which, limits))
+
+    def _use(self, rows: Rows) -> None:
+        self._rows = rows
+        self._timestamps = self._messages.timestamps[rows.messages]
+        self._offsets = self._messages.offsets[rows.messages]
+        self._scanner = Scanner(self._pool, rows, self._limits, self._timestamps.copy())
 
     def __iter__(self) -> Iterator[Segment]:
         """A segment is to be used up before the next one is asked for: they share arrays.
 
         It ends early where offsets go too far apart for a block, or names become too many.
         """
-        first, most = 0, len(self._rows)
+        first, most = 0, _MOST_ROWS
         while first < len(self._rows):
-            near = np.searchsorted(self._offsets, self._offsets[first] + _OFFSET_ROOM)
-            end = min(first + most, max(int(near), first + 1))
-            stop, segment = self._segment(first, end)
+            stop, segment = self._segment(first, most)
             # If strange rows cut a segment short, do not scan far ahead in vain again.
             most = 2 * (stop - first)
             first = stop
-            if len(segment.rows):
+            if len(segment):
                 yield segment
 
-    def _segment(self, first: int, end: int) -> tuple[int, Segment]:
-        """The segment that begins at row `first`, and the row after it."""
-        names = FieldNames(self._limits.max_fields, self._limits.max_name, self._wanted or ())
-        stop, used = self._scan(names, first, end)
-        long = np.flatnonzero(self._entries.types[:used] == json_scan.LONG_DECIMAL)
-        if len(long):
-            starts, ends = self._entries.words[long].T.copy()
-            self._entries.floats[long, 0] = long_decimals(self._pool.array, starts, ends)
-            self._entries.types[long] = json_scan.DECIMAL
-        numbers = names.numbers()
-        left = np.flatnonzero(~self._taken[first:stop]) + first
+    def _segment(self, first: int, most: int) -> tuple[int, Segment]:
+        """The segment of at most so many rows that begins at row `first`, and the row after it."""
+        near = np.searchsorted(self._offsets, self._offsets[first] + _OFFSET_ROOM)
+        end = min(first + most, max(int(near), first + 1))
+        tree = TupleTree(self._wanted, self._limits)
+        stop, used = self._scanner.scan(tree, first, end)
+        names = tree.paths()
+        left = np.flatnonzero(~self._scanner.taken[first:stop]) + first
+        if self._rows.is_unsure[left].any():
+            # What the scanner took is one object; of the others, and of all that follow, it is
+            # found out now: there may be very many, and rows are not cut more than twice.
+            unsure = np.concatenate((left, np.arange(stop, len(self._rows))))
+            unsure = unsure[self._rows.is_unsure[unsure]]
+            self._use(cut_again(self._pool.array, self._messages, self._rows, unsure))
+            return self._segment(first, most)
         if len(left):
-            stop, used = self._read_plainly(left, numbers, first, stop, used)
-        return stop, self._chosen(first, stop, used, list(numbers))
+            stop, used = self._read_plainly(left, names, tree.is_open, first, stop, used)
+        return stop, self._chosen(first, stop, used, names)
 
     def _chosen(self, first: int, stop: int, used: int, names: list[str]) -> Segment:
         """The rows of a segment that were taken: not those refused."""
+        found = self._scanner
         chosen: slice | NDArray[np.int64] = slice(first, stop)
         rows = np.arange(first, stop)
-        if not self._taken[first:stop].all():
-            chosen = rows = rows[self._taken[first:stop]]
+        if not found.taken[first:stop].all():
+            chosen = rows = rows[found.taken[first:stop]]
         return Segment(
-            rows=rows,
-            spans=self._spans[:, chosen],
-            times=self._times[chosen],
-            values=RowValues(self._row_entries[chosen], self._entries, used, names),
+            message_of=self._rows.messages[rows],
+            lines=self._rows.lines[rows],
+            spans=found.spans[:, chosen],
+            times=found.times[chosen],
+            values=RowValues(found.row_entries[chosen], found.entries, used, names),
         )
 
-    def _scan(self, names: FieldNames, first: int, end: int) -> tuple[int, int]:
-        """The first row not scanned, and how many entries there are."""
-        row, used = first, 0
-        while True:
-            e = self._entries
-            is_full, row, used = json_scan.scan(
-                self._pool.array, self._rows.starts, self._rows.ends, first, row, end, used,
-                _MOST_CELLS, self._limits.max_tuple_bytes, self._limits.max_name,
-                self._limits.max_fields, self._unwanted, _TIME_RANGE,
-                names.bytes, names.offsets, names.counts, names.table, names.follows, names.seen,
-                e.fields, e.types, e.words, e.floats,
-                self._row_entries, self._taken, self._spans, self._times, self._shape,
-            )  # fmt: skip
-            if not is_full:
-                return row, used
-            e.grow(used, 2 * len(e))
-
-    @property
-    def _unwanted(self) -> int:
-        """Names with this number and above are of fields that nobody reads."""
-        if self._wanted is None:
-            return _NO_NAME
-        return json_scan.RESERVED + len(self._wanted)
-
     def _read_plainly(
-        self, left: NDArray[np.int64], numbers: dict[str, int], first: int, stop: int, used: int
+        self,
+        left: NDArray[np.int64],
+        names: list[str],
+        is_open: bool,
+        first: int,
+        stop: int,
+        used: int,
     ) -> tuple[int, int]:
-        """Read the rows `left` by the scanner; names are added to `numbers`.
+        """Read the rows `left` by the scanner; where all fields are read, `names` gets theirs.
 
         The row after the segment and the number of entries: names may cut the segment short.
         """
-        rows, most = self._rows, self._limits.max_fields
+        rows, most, found = self._rows, self._limits.max_fields, self._scanner
+        numbers = {name: number for number, name in enumerate(names) if number}
         plain = PlainEntries(self._pool.end)
         view = self._pool.array.data
         read: list[tuple[int, ...]] = []  # row, spans, time, entries
@@ -152,31 +141,34 @@ class Segments:
             left.tolist(), rows.starts[left].tolist(), rows.ends[left].tolist(), strict=True
         )
         for row, start, end in places:
-            fields = len(numbers) - json_scan.RESERVED
-            if row > first and (fields > most or (row - first) * (fields + 1) > _MOST_CELLS):
+            fields = len(numbers) + 1 - RESERVED
+            is_full = is_open and fields > most
+            if row > first and (is_full or (row - first) * (fields + 1) > MOST_CELLS):
                 stop = row
                 break
             payload = bytes(view[start:end])
             try:
-                found = read_tuple(payload, self._limits)
+                one = read_tuple(payload, self._limits)
             except Refusal as refusal:
                 message, line = int(rows.messages[row]), int(rows.lines[row])
                 self._letters.refuse(message, line, refusal.fault, payload)
                 continue
-            time = int(self._timestamps[row]) if found.time is None else found.time
-            spans = (*plain.text_span(found.dataset), *plain.text_span(found.stream))
+            time = int(self._timestamps[row]) if one.time is None else one.time
+            spans = (*plain.text_span(one.dataset), *plain.text_span(one.stream))
             before = len(plain)
-            for name, value in found.values.items():
-                number = numbers.setdefault(name, len(numbers))
-                if value is not None and number < self._unwanted:
-                    plain.add(number, value)
+            for name, value in one.values.items():
+                if is_open:
+                    numbers.setdefault(name, len(numbers) + 1)
+                if value is not None and name in numbers:
+                    plain.add(numbers[name], value)
             read.append((row, *spans, time, used + before, used + len(plain)))
         if read:
             columns = np.array(read, np.int64).T
-            self._taken[columns[0]] = True
-            self._spans[:, columns[0]] = columns[1:5]
-            self._times[columns[0]] = columns[5]
-            self._row_entries[columns[0]] = columns[6:].T
+            found.taken[columns[0]] = True
+            found.spans[:, columns[0]] = columns[1:5]
+            found.times[columns[0]] = columns[5]
+            found.row_entries[columns[0]] = columns[6:].T
+        names += list(numbers)[len(names) - 1 :]
         self._pool.append(plain.text())
-        plain.put(self._entries, used)
+        plain.put(found.entries, used)
         return stop, used + len(plain)

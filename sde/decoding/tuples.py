@@ -23,7 +23,6 @@ from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
 from sde.decoding.pool import TextPool
 from sde.decoding.routing import Spans, route
-from sde.decoding.rows import cut_rows
 from sde.decoding.segments import Segments
 from sde.decoding.sizes import sizes_checked
 from sde.kernels.lines import starting_with
@@ -80,15 +79,14 @@ def _decode_text(
     wanted: NeedsByDataset | None,
 ) -> list[Block]:
     """The blocks of the messages `which`, all of them text."""
-    rows = cut_rows(pool.array, messages, which, limits)
     blocks: list[Block] = []
-    for segment in Segments(pool, rows, messages, limits, letters, wanted):
+    for segment in Segments(pool, messages, which, limits, letters, wanted):
         spans = segment.spans
         datasets, streams = (Spans(pool.array, spans[i], spans[i + 1]) for i in (0, 2))
         routes = route(datasets, streams, shards, wanted)
         sizes = np.array([group.end - group.start for group in routes.groups], np.int64)
         groups = Groups(routes.group_of, routes.place_of, sizes)
         columns = build_columns(segment.values, groups, pool)
-        message_of, lines = rows.messages[segment.rows], rows.lines[segment.rows]
-        blocks += assemble(messages, routes, columns, segment.times, message_of, lines, wanted)
+        places = (segment.times, segment.message_of, segment.lines)
+        blocks += assemble(messages, routes, columns, *places, wanted)
     return blocks

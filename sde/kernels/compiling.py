@@ -12,10 +12,12 @@ that would be a write into other memory, or a crash, in the fast form.
 
 A kernel is a function with `@kernel`; a helper that has to be part of its caller keeps numba's
 `@njit(inline="always")`. Machine code is kept in a cache on disk. Numba's notices an edit of the
-file a kernel stands in, and of no other; the one here also tells the two forms apart and notices
-an edit of this file.
+file a kernel stands in, and of no other; the one here also tells the two forms apart, and notices
+an edit of this file and of its family: the files beside it whose names begin with the same word
+(`json_text`, `json_scan`). A kernel therefore uses helpers of its family and of no other file.
 """
 
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -28,13 +30,24 @@ from numba.extending import intrinsic
 
 CHECKED = os.environ.get("SDE_CHECKED_KERNELS") == "1"
 
-_FORM = (CHECKED, hashlib.sha256(Path(__file__).read_bytes()).hexdigest())
 _INT64 = ir.IntType(64)
 
 
+@functools.cache
+def _digest(folder, first_word):
+    """Of this file, and of the files in that folder whose names begin with that word."""
+    family = sorted(f for f in folder.glob("*.py") if f.stem.split("_")[0] == first_word)
+    return hashlib.sha256(b"".join(f.read_bytes() for f in [Path(__file__), *family])).hexdigest()
+
+
 class _Cache(FunctionCache):
+    def __init__(self, function):
+        super().__init__(function)
+        file = Path(function.__code__.co_filename)
+        self._form = (CHECKED, _digest(file.parent, file.stem.split("_")[0]))
+
     def _index_key(self, signature, codegen):
-        return (*super()._index_key(signature, codegen), _FORM)
+        return (*super()._index_key(signature, codegen), self._form)
 
 
 def kernel(function):

@@ -1,678 +1,390 @@
-"""A scanner for the strict subset of JSON that machines write for data tuples.
+"""A scanner for rows of JSON: an object each, whose scalars become entries (`json_values`).
 
-It takes an object whose strings have no escapes and whose numbers fit 64 bits, with at most one
-object inside it, under the name `values`. Whatever else a row is, good or bad, it is left to the
-reader of any JSON: what is taken here means the same there.
+What it takes means what a reader of any JSON would say; a row that it is not sure about is left to
+that reader: numbers that do not fit 64 bits, names that occur twice, what is nested deeply, what
+is no JSON. Two kinds of rows are read:
 
-Tuples of one producer are alike: the same text stands between their values. A row that was taken
-is learnt as such a shape, and rows of the same shape are read without looking for names; what does
-not fit is scanned.
+    tuples    of the engine's own form: data set, stream and time, with the fields in `values` or
+              beside them. Nested values are passed over.
+    records   of any form: each scalar by its path (`json_paths`). Of an array, every element may
+              become a part of its own, which has the values beside the array as well.
 
-A value becomes an entry of four parts: the number of its field's name, its type, and two words:
-INTEGER (its value, 0), DECIMAL (the bits of its float64, 0), TEXT and LONG_DECIMAL (where it
-starts and ends in the buffer). `true` and `false` are texts. `null` is nothing.
-
-Every array that it writes to has a bound that it looks at; a row that would not fit is left to the
-other reader. All of it is one file because numba's cache notices only edits of the file a kernel
-stands in.
+Rows like the last ones are read by their shape (`json_shapes`), the others here, name by name.
+Every array that is written to has a bound that is looked at: the scan stops before a row for which
+there may be no room, and goes on when its caller has made some.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
-from sde.kernels.compiling import kernel, load, load_byte, load_word, store
+from sde.kernels.compiling import kernel, load_byte, store
+from sde.kernels.json_numbers import BAD, NOTHING
+from sde.kernels.json_paths import (
+    FULL,
+    MOMENT,
+    PATHS,
+    ROOT,
+    UNREAD,
+    add_element,
+    edge_slot,
+    new_edge,
+    same_name,
+)
+from sde.kernels.json_shapes import (
+    LEFT,
+    MOST_SHAPES,
+    MOST_VALUES,
+    NO_TEXT,
+    learn,
+    room_for_places,
+    shaped_row,
+)
+from sde.kernels.json_text import ESCAPED, NO_ROOM, QUOTE, skip_blanks, string_end, unescape
+from sde.kernels.json_values import (
+    DATASET_NAME,
+    IGNORED,
+    OUT_OF_ROOM,
+    STREAM_NAME,
+    TUPLE_TIME,
+    put_entry,
+    put_of_envelope,
+    scalar,
+)
 
-# Types of a value, and of what is no value.
-NOTHING, INTEGER, DECIMAL, TEXT, LONG_DECIMAL, BAD = 0, 1, 2, 3, 4, 5
-# Numbers of the names that the caller has put into the dictionary beforehand.
-DATASET, DATASET_KEY, STREAM, STREAM_ID, TIME, VALUES, RESERVED = 0, 1, 2, 3, 4, 5, 6
+# Numbers of the paths of a tuple that are no fields; a record has but the root.
+DATASET, DATASET_KEY, STREAM, STREAM_ID, TIME, VALUES, RESERVED = 1, 2, 3, 4, 5, 6, 7
+TEXT_SLACK = 8  # bytes of room behind a text that the scanner writes
+DEEPEST = 32  # objects and arrays inside each other
+MOST_ELEMENTS = 16  # of an array, that an open tree gets paths for
+MOST_OF_RECORD = 1_000_000  # values of the parts of one record
 
-# What a value of a shape is, where it is not a field (that has its name's number).
-_DATASET_SPAN, _STREAM_SPAN, _TUPLE_TIME, _IGNORED = -1, -2, -3, -4
-_MOST_VALUES, _MOST_TEXT = 64, 2048  # of a shape
-_FIRST_PATIENCE = 8  # rows that may not fit before another shape is learnt; then twice as many
+NO_EACH = -2  # instead of the path of an array whose elements become parts
+# Why a scan stopped, beside NO_TEXT; a row may also be LEFT to the other reader.
+DONE, NO_ENTRIES, NO_PARTS = 0, -3, -4
 
-_QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE = 34, 92, 44, 58, 123, 125
-_MINUS, _PLUS, _POINT, _ZERO, _NINE, _E = 45, 43, 46, 48, 57, 101
-_TRUE, _FALSE, _NULL = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", b"null"))
-_POWERS = np.array([10.0**i for i in range(23)])  # all of them exact
-_WHOLE_POWERS = np.array([10**i for i in range(9)], np.uint64)
-_LARGEST_EXACT = np.uint64(2**53)
-_INT64_MAX = np.uint64(2**63 - 1)
-# Eight bytes at once: the same byte in all eight places of a word.
-_ONES = np.uint64(0x0101010101010101)
-_HIGH_BITS = np.uint64(0x8080808080808080)
-_QUOTES, _BACKSLASHES, _SPACES, _ZEROS = (_ONES * np.uint64(c) for c in (34, 92, 32, 48))
-_TO_HIGH_BIT = _ONES * np.uint64(0x80 - 10)
+_FIRST_PATIENCE = 8  # rows that may not fit before another shape is forgotten; then twice as many
+_COMMA, _COLON, _OPEN, _CLOSE, _OPEN_ARRAY, _CLOSE_ARRAY = 44, 58, 123, 125, 91, 93
 
 
-@intrinsic
-def _zero_bits_below(typing, word):
-    """How many bits stand below the lowest one that is set."""
-
-    def generate(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.uint64), generate
-
-
-@njit(inline="always")
-def _skip_blanks(buffer, p, end):
-    while p < end and (
-        load_byte(buffer, p) == 32
-        or load_byte(buffer, p) == 10
-        or load_byte(buffer, p) == 13
-        or load_byte(buffer, p) == 9
-    ):
-        p += 1
-    return p
-
-
-@kernel
-def _is_utf8(buffer, p, end):
-    while p < end:
-        lead = load_byte(buffer, p)
-        more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-        if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
-            return False
-        code = lead & (0x3F >> more) if more else lead
-        for i in range(1, more + 1):
-            if load_byte(buffer, p + i) & 0xC0 != 0x80:
-                return False
-            code = (code << 6) | (load_byte(buffer, p + i) & 0x3F)
-        # No long forms, no surrogates, nothing beyond Unicode.
-        if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
-            return False
-        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
-            return False
-        p += more + 1
-    return True
+def room_for_notes() -> tuple[np.ndarray, np.ndarray]:
+    """What `scan` notes of the row that it is at: where its values stand, and what is open."""
+    return room_for_places(), np.empty((DEEPEST, 4), np.int64)
 
 
 @njit(inline="always")
-def _string_end(buffer, start, end):
-    """The place of the closing quote of a plain string; -1 if it is not plain or not UTF-8."""
-    p = start
-    seen = np.uint64(0)
-    while p + 8 <= buffer.size:
-        word = load_word(buffer, p)
-        seen |= word
-        quotes = word ^ _QUOTES
-        backslashes = word ^ _BACKSLASHES
-        # The high bit of a place is set if its byte is 0 in a xor or below a space; a borrow may
-        # set higher places wrongly, never lower ones.
-        hits = ((quotes - _ONES) & ~quotes) | ((backslashes - _ONES) & ~backslashes)
-        hits = (hits | ((word - _SPACES) & ~word)) & _HIGH_BITS
-        if hits:
-            p += _zero_bits_below(hits) >> 3
-            break
-        p += 8
-    while (
-        p < end
-        and load_byte(buffer, p) >= 32
-        and load_byte(buffer, p) != _QUOTE
-        and load_byte(buffer, p) != _BACKSLASH
-    ):
-        seen |= np.uint64(load_byte(buffer, p))
-        p += 1
-    if p >= end or load_byte(buffer, p) != _QUOTE:
-        return -1
-    return p if not seen & _HIGH_BITS or _is_utf8(buffer, start, p) else -1
+def _role(child, is_tuple, inside, has_values, unwanted):
+    """What the scalar at a path is."""
+    if is_tuple and not inside and child < RESERVED:
+        if child <= DATASET_KEY:
+            return DATASET_NAME
+        return TUPLE_TIME if child == TIME else STREAM_NAME
+    # With `values`, what stands beside it is no field.
+    return child if child < unwanted and inside == has_values else IGNORED
 
 
 @njit(inline="always")
-def _leading_digits(word):
-    """How many of the eight bytes, from the first one on, are digits."""
-    # A digit is 0 to 9 without its 0x30; what is more gets its high bit set. A carry may set
-    # that of higher bytes wrongly, never of lower ones.
-    digits = word ^ _ZEROS
-    others = ((digits + _TO_HIGH_BIT) | digits) & _HIGH_BITS
-    return _zero_bits_below(others) >> 3 if others else 8
+def _walk(
+    buffer, p, end, row, entry, spare, part, how, time_range, tree, entries, outcome, parts, notes
+):
+    """Read one row, name by name.
 
-
-@njit(inline="always")
-def _number_of_eight(word):
-    """Eight digits, the first one lowest: neighbours are put together, then pairs, then fours."""
-    word -= np.uint64(0x3030303030303030)
-    word = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
-    word = (word * np.uint64(100) + (word >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
-    return (word * np.uint64(10_000) + (word >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
-
-
-@njit(inline="always")
-def _digits(buffer, p, end, mantissa):
-    """(place after the digits that start here, the number they make behind those before)."""
-    while p + 8 <= buffer.size:
-        word = load_word(buffer, p)
-        count = min(_leading_digits(word), end - p)
-        if count < 8:
-            if count > 0:
-                # Zeros in front make eight digits of them.
-                unused = np.uint64(64 - 8 * count)
-                word = (word << unused) | (_ZEROS >> (np.uint64(64) - unused))
-                mantissa = mantissa * _WHOLE_POWERS[count] + _number_of_eight(word)
-            return p + count, mantissa
-        mantissa = mantissa * _WHOLE_POWERS[8] + _number_of_eight(word)
-        p += 8
-    while p < end:
-        digit = load_byte(buffer, p) - _ZERO
-        if digit < 0 or digit > 9:
-            break
-        mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-        p += 1
-    return p, mantissa
-
-
-@kernel
-def _exponent(buffer, p, end):
-    """(place after the exponent, its value) behind an `e`; the place is -1 if there is none."""
-    down = p < end and load_byte(buffer, p) == _MINUS
-    if p < end and (load_byte(buffer, p) == _MINUS or load_byte(buffer, p) == _PLUS):
-        p += 1
-    first = p
-    exponent = 0
-    while p < end and _ZERO <= load_byte(buffer, p) <= _NINE:
-        exponent = min(exponent * 10 + load_byte(buffer, p) - _ZERO, 10_000)
-        p += 1
-    return -1 if p == first else p, -exponent if down else exponent
-
-
-@njit(inline="always")
-def _number(buffer, start, end):
-    """(type, place after it, integer, float) of the number that starts here."""
-    p = start
-    negative = load_byte(buffer, p) == _MINUS
-    if negative:
-        p += 1
-    first = p
-    p, mantissa = _digits(buffer, p, end, np.uint64(0))
-    digits = p - first
-    if digits == 0 or (digits > 1 and load_byte(buffer, first) == _ZERO):
-        return BAD, p, 0, 0.0
-    follows = load_byte(buffer, p) if p < end else 0
-    if follows != _POINT and follows | 32 != _E:
-        if digits > 19 or mantissa > _INT64_MAX:
-            return BAD, p, 0, 0.0
-        integer = np.int64(mantissa)
-        return INTEGER, p, -integer if negative else integer, 0.0
-    decimals = 0
-    if follows == _POINT:
-        point = p + 1
-        p, mantissa = _digits(buffer, point, end, mantissa)
-        decimals = p - point
-        if decimals == 0:
-            return BAD, p, 0, 0.0
-        follows = load_byte(buffer, p) if p < end else 0
-    exponent = 0
-    if follows | 32 == _E:
-        p, exponent = _exponent(buffer, p + 1, end)
-        if p < 0:
-            return BAD, p, 0, 0.0
-    power = exponent - decimals
-    if digits + decimals <= 19 and mantissa <= _LARGEST_EXACT and -22 <= power <= 22:
-        # Both factors are exact, so the one rounding is the right one (Clinger 1990).
-        number = np.float64(mantissa)
-        number = number / _POWERS[-power] if power < 0 else number * _POWERS[power]
-        return DECIMAL, p, 0, -number if negative else number
-    if digits + exponent > 300 or power < -300:
-        return BAD, p, 0, 0.0  # near the ends of what a float64 can hold
-    return LONG_DECIMAL, p, start, 0.0
-
-
-@njit(inline="always")
-def _digits_end(buffer, p, end):
-    """The place after the digits that start here; eight of them at most."""
-    if p + 8 <= buffer.size:
-        return p + min(_leading_digits(load_word(buffer, p)), end - p)
-    first = p
-    while p < end and p < first + 8 and _ZERO <= load_byte(buffer, p) <= _NINE:
-        p += 1
-    return p
-
-
-@njit(inline="always")
-def _short_number_end(buffer, start, end):
-    """The place after a number that nobody reads; -1 if it has to be looked at more closely."""
-    first = start + 1 if load_byte(buffer, start) == _MINUS else start
-    p = _digits_end(buffer, first, end)
-    digits = p - first
-    if digits == 0 or digits == 8 or (digits > 1 and load_byte(buffer, first) == _ZERO):
-        return -1
-    if p < end and load_byte(buffer, p) == _POINT:
-        first = p + 1
-        p = _digits_end(buffer, first, end)
-        if p == first or p == first + 8:
-            return -1
-    return -1 if p < end and load_byte(buffer, p) | 32 == _E else p
-
-
-@kernel
-def _is_word(buffer, p, end, word):
-    if p + word.size > end:
-        return False
-    for i in range(word.size):
-        if load_byte(buffer, p + i) != word[i]:
-            return False
-    return True
-
-
-@njit(inline="always")
-def _value(buffer, p, end):
-    """(type, place after it, first word, second word, float) of the value that starts here."""
-    if p >= end:
-        return BAD, p, 0, 0, 0.0
-    c = load_byte(buffer, p)
-    if c == _QUOTE:
-        quote = _string_end(buffer, p + 1, end)
-        return (BAD, p, 0, 0, 0.0) if quote < 0 else (TEXT, quote + 1, p + 1, quote, 0.0)
-    if c == _MINUS or _ZERO <= c <= _NINE:
-        kind, after, first, number = _number(buffer, p, end)
-        return kind, after, first, after if kind == LONG_DECIMAL else 0, number
-    if c == 116 and _is_word(buffer, p, end, _TRUE):
-        return TEXT, p + 4, p, p + 4, 0.0
-    if c == 102 and _is_word(buffer, p, end, _FALSE):
-        return TEXT, p + 5, p, p + 5, 0.0
-    if c == 110 and _is_word(buffer, p, end, _NULL):
-        return NOTHING, p + 4, 0, 0, 0.0
-    return BAD, p, 0, 0, 0.0
-
-
-@njit(inline="always")
-def _same_name(buffer, start, end, names, name_offsets, name):
-    """Whether that name and its closing quote stand at `start`."""
-    at = name_offsets[name]
-    size = name_offsets[name + 1] - at
-    if start + size > end:
-        return False
-    i = 0
-    while i < size and start + i + 8 <= buffer.size:
-        differing = load_word(buffer, start + i) ^ load_word(names, at + i)
-        if size - i < 8:
-            differing &= (np.uint64(1) << np.uint64(8 * (size - i))) - np.uint64(1)
-        if differing:
-            return False
-        i += 8
-    while i < size:
-        if load_byte(buffer, start + i) != names[at + i]:
-            return False
-        i += 1
-    return True
-
-
-@kernel
-def name_number(buffer, start, end, names, name_offsets, counts, table):
-    """The number of the name buffer[start:end]; a new name is put in. A quote follows it.
-
-    Names are kept with their quote; behind the last one there is room for eight bytes more. -1 if
-    there is no room for a new name. The table has more slots than there can be names.
+    (the next free entry or why there is none, the next spare place, the next free part, how many
+    values were noted in `places`). A name that occurs twice in an object is left to the other
+    reader. `seen` says when a path was last met: moments are counted by rows and elements.
     """
-    h = np.uint64(14695981039346656037)
-    for p in range(start, end):
-        h = (h ^ np.uint64(load_byte(buffer, p))) * np.uint64(1099511628211)
-    mask = table.size - 1
-    slot = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
-    while table[slot] >= 0:
-        name = table[slot]
-        if name_offsets[name + 1] - name_offsets[name] == end - start + 1 and _same_name(
-            buffer, start, end + 1, names, name_offsets, name
-        ):
-            return name
-        slot = (slot + 1) & mask
-    name = counts[0]
-    at = name_offsets[name]
-    if name + 1 >= name_offsets.size or at + end - start + 1 + 8 > names.size:
-        return -1
-    for i in range(end - start + 1):
-        names[at + i] = load_byte(buffer, start + i)
-    name_offsets[name + 1] = at + end - start + 1
-    table[slot] = name
-    counts[0] = name + 1
-    return name
-
-
-@njit(inline="always")
-def _put_entry(
-    entry, field, kind, first, second, number,
-    entry_fields, entry_types, entry_words, entry_floats,
-):  # fmt: skip
-    """Write a value down; the next free entry."""
-    store(entry_fields, entry, field)
-    store(entry_types, entry, kind)
-    store(entry_words, 2 * entry, first)
-    store(entry_words, 2 * entry + 1, second)
-    if kind == DECIMAL:
-        store(entry_floats, 2 * entry, number)
-    return entry + 1
-
-
-@njit(inline="always")
-def _row(
-    buffer, p, end, row, entry, longest_name, most_fields, unwanted, time_range,
-    names, name_offsets, counts, table, follows, seen,
-    entry_fields, entry_types, entry_words, entry_floats, spans, times,
-):  # fmt: skip
-    """Scan one tuple: the next free entry, or -1 if the row is not in the subset.
-
-    A name that occurs twice beside `values`, or twice in it, is not in the subset: each may occur
-    once in both. seen[level + name] is the last row that had the name there.
-    """
-    spans[1, row] = 0
-    spans[3, row] = 0
-    first_entry = entry
-    inside = False  # of `values`
-    has_values = False
-    fields = 0
-    last = 0
+    longest_name, most_fields, unwanted, is_tuple, is_open, each = how
+    names, name_bounds, edge_parents, edge_paths, edge_table = tree[:5]
+    first_element, next_element, element_number, inner, follows, seen, counts = tree[8:]
+    places, stack = notes
+    spans, times = outcome
+    rows = times.size
+    if is_tuple:
+        store(spans, rows + row, 0)
+        store(spans, 3 * rows + row, 0)
+    row_moment = moment = counts[MOMENT] + 1
+    counts[MOMENT] = moment
+    first_entry = part_entry = entry
+    first_part = part
+    noted = 0
+    fields = 0  # of a tuple
+    beside = most_own = 0  # values of a record: outside the array `each`, and of its elements
+    inside = has_values = False  # `values` of a tuple
     level = 0
+    depth = 0
+    each_depth = -1  # of the array whose elements are parts, while in it
+    is_part = False
+    path = ROOT
+    is_object = True
+    index = 0
+    element = UNREAD  # the last one found in the list of an array's elements
+    last = 0
     if p >= end or load_byte(buffer, p) != _OPEN:
-        return -1
-    p += 1
+        return LEFT, spare, part, noted
+    p = skip_blanks(buffer, p + 1, end)
+    is_empty = p < end and load_byte(buffer, p) == _CLOSE
     while True:
-        p = _skip_blanks(buffer, p, end)
-        if p >= end or load_byte(buffer, p) != _QUOTE:
-            return -1
-        p += 1
-        # Machines write the same names in the same order: guess before looking up.
-        name = follows[last]
-        if name >= 0 and _same_name(buffer, p, end, names, name_offsets, name):
-            p += name_offsets[name + 1] - name_offsets[name]
-        else:
-            quote = _string_end(buffer, p, end)
-            if quote < 0 or quote - p > longest_name:
-                return -1
-            name = name_number(buffer, p, quote, names, name_offsets, counts, table)
-            if name < 0:
-                return -1
-            follows[last] = name
-            p = quote + 1
-        last = name + 1
-        if seen[level + name] == row:
-            return -1
-        seen[level + name] = row
-        p = _skip_blanks(buffer, p, end)
-        if p >= end or load_byte(buffer, p) != _COLON:
-            return -1
-        p = _skip_blanks(buffer, p + 1, end)
-        if name == VALUES and not inside:
-            if p >= end or load_byte(buffer, p) != _OPEN:
-                return -1
-            # With `values`, what stands beside it is no field.
-            entry = first_entry
-            fields = 0
-            inside = True
-            has_values = True
-            level = seen.size // 2
-            p = _skip_blanks(buffer, p + 1, end)
-            if p < end and load_byte(buffer, p) != _CLOSE:
-                continue
-        else:
-            kind, p, first, second, number = _value(buffer, p, end)
-            if kind == BAD:
-                return -1
-            if inside or name >= RESERVED:
+        child = UNREAD
+        if not is_empty and is_object:
+            if p >= end or load_byte(buffer, p) != QUOTE:
+                return LEFT, spare, part, noted
+            p += 1
+            # Machines write the same names in the same order: guess before looking up.
+            edge = follows[last]
+            if (
+                edge >= 0
+                and edge_parents[edge] == path
+                and same_name(buffer, p, end, names, name_bounds, edge)
+            ):
+                p += name_bounds[edge + 1] - name_bounds[edge]
+            else:
+                edge = UNREAD
+                start = p
+                quote = stop = string_end(buffer, p, end)
+                if quote == ESCAPED:
+                    quote, stop = unescape(buffer, p, end, spare)
+                    start = spare
+                    if quote >= 0:
+                        store(buffer, stop, np.uint8(QUOTE))
+                if quote < 0:
+                    return NO_TEXT if quote == NO_ROOM else LEFT, spare, part, noted
+                if path >= 0:
+                    if is_tuple and stop - start > longest_name:
+                        return LEFT, spare, part, noted
+                    edge = edge_table[edge_slot(buffer, start, stop, path, tree)]
+                    if edge < 0 and is_open:
+                        edge = new_edge(buffer, start, stop, path, not is_tuple, longest_name, tree)
+                        if edge == FULL:
+                            return LEFT, spare, part, noted
+                    if edge >= 0:
+                        follows[last] = edge
+                p = quote + 1
+            if edge >= 0:
+                last = edge + 1
+                child = edge_paths[edge]
+                if seen[level + child] >= moment or seen[level + child] == row_moment:
+                    return LEFT, spare, part, noted
+                seen[level + child] = moment
+            if is_tuple and path >= 0 and (inside or child < 0 or child >= RESERVED):
                 fields += 1
                 if fields > most_fields:
-                    return -1
-                if kind != NOTHING and inside == has_values and name < unwanted:
-                    entry = _put_entry(
-                        entry, name, kind, first, second, number,
-                        entry_fields, entry_types, entry_words, entry_floats,
-                    )  # fmt: skip
-            elif name == TIME:
-                if kind == INTEGER and time_range[0] <= first <= time_range[1]:
-                    times[row] = first
-                elif kind != NOTHING:
-                    return -1
-            else:
-                # Only texts: a number as a stream's name is rare enough for the other reader.
-                place = 0 if name <= DATASET_KEY else 2
-                if (
-                    kind != TEXT
-                    or load_byte(buffer, first - 1) != _QUOTE
-                    or spans[place + 1, row] != 0
-                ):
-                    return -1
-                if second == first or second - first > longest_name:
-                    return -1
-                spans[place, row] = first
-                spans[place + 1, row] = second
-        while True:
-            p = _skip_blanks(buffer, p, end)
+                    return LEFT, spare, part, noted
+            p = skip_blanks(buffer, p, end)
+            if p >= end or load_byte(buffer, p) != _COLON:
+                return LEFT, spare, part, noted
+            p = skip_blanks(buffer, p + 1, end)
+        elif not is_empty:
+            if depth == each_depth:
+                if part >= parts.shape[0]:
+                    return NO_PARTS, spare, part, noted
+                counts[MOMENT] += 1
+                moment = counts[MOMENT]
+                is_part = True
+                part_entry = entry
+                child = path
+            elif path >= 0:
+                following = first_element[path] if element < 0 else next_element[element]
+                is_known = following >= 0 and element_number[following] == index
+                if is_open and not is_known and index < MOST_ELEMENTS:
+                    following = add_element(path, index, element, following, longest_name, tree)
+                    if following < 0:
+                        return LEFT, spare, part, noted
+                if following >= 0 and element_number[following] == index:
+                    if seen[following] >= moment or seen[following] == row_moment:
+                        return LEFT, spare, part, noted
+                    seen[following] = moment
+                    child = element = following
+            index += 1
+        if not is_empty:
             if p >= end:
-                return -1
-            if load_byte(buffer, p) == _COMMA:
-                p += 1
-                break
-            if load_byte(buffer, p) != _CLOSE:
-                return -1
-            p += 1
-            if not inside:
-                complete = spans[1, row] != 0 and spans[3, row] != 0 and (has_values or fields > 0)
-                return entry if complete and p == end else -1
-            inside = False
-            level = 0
-
-
-@kernel
-def _learn(
-    buffer, p, end, unwanted, names, name_offsets, counts, table,
-    text, bounds, words, masks, word_bounds, roles, is_text,
-):  # fmt: skip
-    """The shape of a row that was taken; how many values it has, 0 if it can be no shape.
-
-    Value i stands behind text[bounds[i]:bounds[i + 1]], quotes belong to the texts around it;
-    roles[i] says what it is. One more text stands behind the last value.
-    """
-    count = 0
-    used = 0
-    depth = 0
-    has_values = False
-    name = -1  # whose value comes
-    start = p  # of what stands in front of the next value
-    bounds[0] = 0
-    while p < end:
-        c = load_byte(buffer, p)
-        if c == _OPEN or c == _CLOSE:
-            depth += 1 if c == _OPEN else -1
-            if depth == 2:
-                has_values = True
-                for i in range(count):
-                    if roles[i] >= 0:
-                        roles[i] = _IGNORED
-            name = -1
-            p += 1
-        elif c == _QUOTE and name < 0:
-            quote = _string_end(buffer, p + 1, end)
-            name = name_number(buffer, p + 1, quote, names, name_offsets, counts, table)
-            if name < 0:
-                return 0
-            p = quote + 1
-        elif name >= 0 and (c == _QUOTE or c == _MINUS or _ZERO <= c <= _NINE):
-            is_text[count] = c == _QUOTE
-            if c == _QUOTE:
-                p += 1
-            if count + 1 == roles.size or used + p - start + 8 > text.size:
-                return 0
-            for i in range(start, p):
-                text[used] = load_byte(buffer, i)
-                used += 1
-            if depth == 1 and name <= DATASET_KEY:
-                roles[count] = _DATASET_SPAN
-            elif depth == 1 and name <= STREAM_ID:
-                roles[count] = _STREAM_SPAN
-            elif depth == 1 and name == TIME:
-                roles[count] = _TUPLE_TIME
+                return LEFT, spare, part, noted
+            c = load_byte(buffer, p)
+            is_values = is_tuple and child == VALUES and not inside
+            is_each = child == each and not is_part
+            if (is_values and c != _OPEN) or (is_each and c != _OPEN_ARRAY):
+                return LEFT, spare, part, noted
+            if c == _OPEN or c == _OPEN_ARRAY:
+                is_of_envelope = is_tuple and not inside and 0 <= child < VALUES
+                if depth + 1 == DEEPEST or is_of_envelope:
+                    return LEFT, spare, part, noted
+                store(stack, 4 * depth, path)
+                store(stack, 4 * depth + 1, is_object)
+                store(stack, 4 * depth + 2, index)
+                store(stack, 4 * depth + 3, element)
+                depth += 1
+                if is_values:
+                    has_values = inside = True
+                    level = seen.size // 2
+                    entry = first_entry
+                    fields = 0
+                    for i in range(min(noted, MOST_VALUES)):
+                        if places[2, i] >= 0:
+                            places[2, i] = IGNORED
+                if is_each:
+                    each_depth = depth
+                path = UNREAD
+                if child >= 0 and inner[child] and (is_values or not is_tuple):
+                    path = child
+                is_object = c == _OPEN
+                index = 0
+                element = UNREAD
+                p = skip_blanks(buffer, p + 1, end)
+                is_empty = p < end and load_byte(buffer, p) == (
+                    _CLOSE if is_object else _CLOSE_ARRAY
+                )
+                if not is_empty:
+                    continue
             else:
-                ignored = (depth == 1 and has_values) or name >= unwanted
-                roles[count] = _IGNORED if ignored else name
-            count += 1
-            bounds[count] = used
-            if c == _QUOTE:
-                start = _string_end(buffer, p, end)
-                p = start + 1
-            else:
-                _, p, _, _ = _number(buffer, p, end)
                 start = p
-            name = -1
-        elif c == _COLON or c == _COMMA or c <= 32:
-            p += 1
-        else:
-            return 0  # true, false, null: of other rows they are not
-    if used + end - start + 8 > text.size:
-        return 0
-    for i in range(start, end):
-        text[used] = load_byte(buffer, i)
-        used += 1
-    bounds[count + 1] = used
-    _put_words(text, bounds, count + 1, words, masks, word_bounds)
-    return count
-
-
-@kernel
-def _put_words(text, bounds, count, words, masks, word_bounds):
-    """The texts of a shape in words of eight bytes, with masks for what is not in the last ones."""
-    k = 0
-    word_bounds[0] = 0
-    for i in range(count):
-        for at in range(bounds[i], bounds[i + 1], 8):
-            inside = min(8, bounds[i + 1] - at)
-            masks[k] = ~np.uint64(0) >> np.uint64(64 - 8 * inside)
-            words[k] = load_word(text, at) & masks[k]
-            k += 1
-        word_bounds[i + 1] = k
-
-
-@njit(inline="always")
-def _stands_at(buffer, p, words, masks, first, last):
-    """Whether these words of a shape stand there; the buffer goes on for eight bytes behind."""
-    differing = np.uint64(0)
-    for k in range(first, last):
-        differing |= (load_word(buffer, p) & load(masks, k)) ^ load(words, k)
-        p += 8
-    return differing == 0
-
-
-@njit(inline="always")
-def _shaped_row(
-    buffer, p, end, row, entry, longest_name, time_range,
-    values, bounds, words, masks, word_bounds, roles, is_text,
-    entry_fields, entry_types, entry_words, entry_floats, spans, times,
-):  # fmt: skip
-    """Read one tuple of that shape: the next free entry, or -1 if the row has not the shape."""
-    rows = times.size
-    for i in range(values):
-        size = load(bounds, i + 1) - load(bounds, i)
-        if p + size > end or not _stands_at(
-            buffer, p, words, masks, load(word_bounds, i), load(word_bounds, i + 1)
-        ):
-            return -1
-        p += size
-        role = load(roles, i)
-        kind, first, second, number = NOTHING, 0, 0, 0.0
-        if load(is_text, i):
-            after = _string_end(buffer, p, end)
-            if after < 0:
-                return -1
-            kind, first, second, number = TEXT, p, after, 0.0
-        else:
+                kind, p, first, second, number, text_end = scalar(buffer, p, end, spare)
+                if kind >= BAD:
+                    return NO_TEXT if kind == OUT_OF_ROOM else LEFT, spare, part, noted
+                role = IGNORED
+                if child >= 0:
+                    role = _role(child, is_tuple, inside, has_values, unwanted)
+                if role >= 0:
+                    if kind != NOTHING:
+                        if entry >= entries[0].size:
+                            return NO_ENTRIES, spare, part, noted
+                        entry = put_entry(entry, role, kind, first, second, number, entries)
+                        spare = text_end
+                        beside += not is_part
+                elif role != IGNORED:
+                    place = 1 if role == DATASET_NAME else 3
+                    if role != TUPLE_TIME and spans[place, row] != 0:
+                        return LEFT, spare, part, noted
+                    if not put_of_envelope(
+                        buffer, role, start, p, kind, first, second, number, longest_name,
+                        time_range, row, outcome,
+                    ):  # fmt: skip
+                        return LEFT, spare, part, noted
+                    spare = text_end
+                if noted < MOST_VALUES:
+                    store(places, noted, start)
+                    store(places, MOST_VALUES + noted, p)
+                    store(places, 2 * MOST_VALUES + noted, role)
+                noted += 1
+        is_empty = False
+        while True:
+            if depth == each_depth and is_part:
+                store(parts, 2 * part, part_entry)
+                store(parts, 2 * part + 1, entry)
+                part += 1
+                is_part = False
+                most_own = max(most_own, entry - part_entry)
+            p = skip_blanks(buffer, p, end)
             if p >= end:
-                return -1
-            after = _short_number_end(buffer, p, end) if role == _IGNORED else -1
-            if after < 0:
-                kind, after, first, number = _number(buffer, p, end)
-                if kind == BAD:
-                    return -1
-                second = after if kind == LONG_DECIMAL else 0
-        if role >= 0:
-            entry = _put_entry(
-                entry, role, kind, first, second, number,
-                entry_fields, entry_types, entry_words, entry_floats,
-            )  # fmt: skip
-        elif role == _TUPLE_TIME:
-            if kind != INTEGER or not time_range[0] <= first <= time_range[1]:
-                return -1
-            store(times, row, first)
-        elif role != _IGNORED:
-            place = 0 if role == _DATASET_SPAN else 2
-            if second == first or second - first > longest_name:
-                return -1
-            store(spans, place * rows + row, first)
-            store(spans, (place + 1) * rows + row, second)
-        p = after
-    if p + bounds[values + 1] - bounds[values] != end or not _stands_at(
-        buffer, p, words, masks, word_bounds[values], word_bounds[values + 1]
-    ):
-        return -1
-    return entry
-
-
-def room_for_shape() -> tuple[np.ndarray, ...]:
-    """Arrays in which `scan` keeps the shape of the rows it has met."""
-    most_words = _MOST_TEXT // 8 + _MOST_VALUES
-    return (
-        np.empty(_MOST_TEXT, np.uint8),
-        np.empty(_MOST_VALUES + 1, np.int64),
-        np.empty(most_words, np.uint64),
-        np.empty(most_words, np.uint64),
-        np.empty(_MOST_VALUES + 1, np.int64),
-        np.empty(_MOST_VALUES, np.int64),
-        np.empty(_MOST_VALUES, np.bool_),
-    )
+                return LEFT, spare, part, noted
+            c = load_byte(buffer, p)
+            if c == _COMMA:
+                p = skip_blanks(buffer, p + 1, end)
+                break
+            if c != (_CLOSE if is_object else _CLOSE_ARRAY):
+                return LEFT, spare, part, noted
+            p += 1
+            if depth == 0:
+                if p != end:
+                    return LEFT, spare, part, noted
+                if is_tuple:
+                    has_names = spans[1, row] != 0 and spans[3, row] != 0
+                    if not has_names or not (has_values or fields > 0):
+                        return LEFT, spare, part, noted
+                elif is_open and beside + most_own > most_fields:
+                    return LEFT, spare, part, noted
+                elif (part - first_part) * (beside + 1) + entry - first_entry > MOST_OF_RECORD:
+                    return LEFT, spare, part, noted
+                return entry, spare, part, noted
+            if depth == each_depth:
+                each_depth = -1
+                moment = row_moment
+            depth -= 1
+            path = stack[depth, 0]
+            is_object = stack[depth, 1] != 0
+            index = stack[depth, 2]
+            element = stack[depth, 3]
+            if depth == 0:
+                inside = False
+                level = 0
 
 
 @kernel
 def scan(
-    buffer, row_starts, row_ends, first_row, row, last_row, entry,
-    most_cells, longest_row, longest_name, most_fields, unwanted, time_range,
-    names, name_offsets, counts, table, follows, seen,
-    entry_fields, entry_types, entry_words, entry_floats,
-    row_entries, taken, spans, times, shape,
+    buffer, row_starts, row_ends, first_row, row, last_row, entry, spare, part,
+    most_cells, longest_row, how, time_range, tree, entries, taken, row_entries, row_parts,
+    outcome, parts, shapes, notes,
 ):  # fmt: skip
     """Scan on from `row`, in the segment that begins at first_row.
 
-    Returns whether it stopped for want of room for entries, the first row not scanned, and the
-    next free entry. Rows are without blanks around them. taken[row] says whether the row was in
-    the subset; its entries are row_entries[row, 0] to row_entries[row, 1]; spans[:, row] holds
-    start and end of data set and of stream; times[row] is left alone where the tuple has no time.
-    A segment ends when its fields times its rows pass `most_cells`, or its fields `most_fields`.
-    Values of names from the number `unwanted` on become no entries. `shape` is `room_for_shape`.
+    Returns why it stopped, the first row not scanned, the next free entry, the end of the texts
+    that it wrote to the buffer, and the next free part. Rows are without blanks around them.
+
+    taken[row] says whether the row was read; its entries are row_entries[row, 0] to
+    row_entries[row, 1]. Of tuples, spans[:, row] holds start and end of data set and of stream,
+    and times[row] is left alone where the tuple has no time. Of records of which `each` is an
+    array, its elements are the parts row_parts[row, 0] to row_parts[row, 1], and part i has the
+    entries parts[i, 0] to parts[i, 1]; the others are those beside it.
+
+    A segment ends when its fields times its rows pass `most_cells`, or the fields of an open tree
+    `most_fields`. Values of paths from the number `unwanted` on become no entries.
     """
-    values = 0  # of the shape; 0: none
+    used = 0  # shapes
+    current = 0
+    oldest = 0
     misses = patience = 0
-    text, bounds, words, masks, word_bounds, roles, is_text = shape
+    counts = tree[14]
+    longest_name, most_fields, _, is_tuple, is_open, each = how
+    reserved = RESERVED if is_tuple else 1
     while row < last_row:
-        known = counts[0] - RESERVED
-        if known > most_fields or (row - first_row) * (known + 1) > most_cells:
+        known = counts[PATHS] - reserved
+        if row > first_row and (
+            (is_open and known > most_fields)
+            or max(row - first_row, part) * (known + 1) > most_cells
+        ):
             break
-        if entry + 2 * most_fields + 2 > entry_fields.size:
-            return True, row, entry
-        after = -1
+        if entry + MOST_VALUES > entries[0].size:
+            return NO_ENTRIES, row, entry, spare, part
+        after = LEFT
+        text_end = spare
+        next_part = part
         start, end = row_starts[row], row_ends[row]
         if end - start <= longest_row:
-            if values and end + 8 <= buffer.size:
-                after = _shaped_row(
-                    buffer, start, end, row, entry, longest_name, time_range,
-                    values, bounds, words, masks, word_bounds, roles, is_text,
-                    entry_fields, entry_types, entry_words, entry_floats, spans, times,
-                )  # fmt: skip
-            if after < 0:
-                after = _row(
-                    buffer, start, end, row, entry, longest_name, most_fields, unwanted,
-                    time_range, names, name_offsets, counts, table, follows, seen,
-                    entry_fields, entry_types, entry_words, entry_floats, spans, times,
+            if end + 8 <= buffer.size:
+                for attempt in range(used):
+                    shape = current + attempt
+                    if shape >= used:
+                        shape -= used
+                    after, text_end = shaped_row(
+                        buffer, start, end, row, entry, spare, shape, shapes, longest_name,
+                        time_range, entries, outcome,
+                    )  # fmt: skip
+                    if after != LEFT:
+                        current = shape
+                        break
+            if after == LEFT:
+                after, text_end, next_part, noted = _walk(
+                    buffer, start, end, row, entry, spare, part, how, time_range, tree, entries,
+                    outcome, parts, notes,
                 )  # fmt: skip
                 misses += 1
-                if after >= 0 and misses > patience:
-                    values = _learn(
-                        buffer, start, end, unwanted, names, name_offsets, counts, table,
-                        text, bounds, words, masks, word_bounds, roles, is_text,
-                    )  # fmt: skip
-                    misses, patience = 0, max(_FIRST_PATIENCE, 2 * patience)
+                is_free = used < MOST_SHAPES
+                if after >= 0 and each < 0 and (is_free or misses > patience):
+                    shape = used if is_free else oldest
+                    if learn(buffer, start, end, notes[0], noted, shape, shapes):
+                        current = shape
+                        if is_free:
+                            used += 1
+                        else:
+                            oldest = (oldest + 1) % MOST_SHAPES
+                            misses, patience = 0, max(_FIRST_PATIENCE, 2 * patience)
+            if after < LEFT:
+                return after, row, entry, spare, part
         taken[row] = after >= 0
         row_entries[row, 0] = entry
-        entry = max(entry, after)
+        if each >= 0:
+            row_parts[row, 0] = part
+        if after >= 0:
+            entry, spare, part = after, text_end, next_part
         row_entries[row, 1] = entry
+        if each >= 0:
+            row_parts[row, 1] = part
         row += 1
-    return False, row, entry
+    return DONE, row, entry, spare, part

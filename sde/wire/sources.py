@@ -20,9 +20,9 @@ _LONGEST_SCHEMA = 1 << 20
 _MOST_FIELDS = 1_000
 _A_NAME = "letters, digits, dots, dashes and underscores, at most 100"
 _A_START = '"latest", "earliest", a time, or offsets by partition: {"0": 17}'
-_FORMATS = "one of tuples, json, lines, csv, arrow, avro"
+_FORMATS = "one of tuples, json, lines, csv, arrow, avro, protobuf"
 
-Format = Literal["tuples", "json", "lines", "csv", "arrow", "avro"]
+Format = Literal["tuples", "json", "lines", "csv", "arrow", "avro", "protobuf"]
 Expression = Annotated[
     str,
     Meta(min_length=1, max_length=_LONGEST_TEXT),
@@ -51,8 +51,9 @@ class Mapping(Message, frozen=True, kw_only=True):
         Expected(_FORMATS),
         Meta(
             description="how records are written: `json` (a message is a record), `lines` (JSON, "
-            "one record a line), `csv`, `arrow` (IPC streams), `avro` (in Confluent's frame, "
-            "with a schema registry, or with a `schema`), or `tuples`: the forms of the data topics"
+            "one record a line), `csv`, `arrow` (IPC streams), `avro` and `protobuf` (in "
+            "Confluent's frame, with a schema registry; `avro` also with a `schema`), or `tuples`: "
+            "the forms of the data topics"
         ),
     ] = "json"
     dataset: Annotated[

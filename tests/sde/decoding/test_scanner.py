@@ -10,8 +10,8 @@ import pytest
 
 from bench.fuzzing.rows import Rows
 from sde.decoding import Limits, decode_tuples
-from sde.decoding.field_names import FieldNames
-from sde.kernels import json_scan
+from sde.decoding.path_tree import TupleTree
+from sde.kernels import json_paths
 from sde.tuples.needs import Needs, NeedsByDataset
 
 LIMITS = Limits()
@@ -80,18 +80,19 @@ def test_many_objects_of_values_with_ever_new_names_find_room_or_are_left(rounds
     assert decoded.letters == []
 
 
-def test_a_table_of_names_that_is_full_takes_no_more():
-    names = FieldNames(2, 10)
+def test_a_tree_of_paths_that_is_full_takes_no_more():
+    tree = TupleTree(None, Limits(max_fields=2, max_name=10))
+    known = tree.paths()
     found = []
     for number in range(100):
         text = f"n{number}".encode()
         quoted = naive.messages([text + b'"']).buffer
-        arguments = (names.bytes, names.offsets, names.counts, names.table)
-        found.append(json_scan.name_number(quoted, 0, len(text), *arguments))
-    room = len(names.offsets) - 1
-    reserved = json_scan.RESERVED
-    assert found == [*range(reserved, room), *[-1] * (100 - room + reserved)]
-    assert len(names.numbers()) == room
+        about = (json_paths.ROOT, False, 10, tree.arrays)
+        found.append(json_paths.new_edge(quoted, 0, len(text), *about))
+    taken = [edge for edge in found if edge != json_paths.FULL]
+    assert found == [*taken, *[json_paths.FULL] * (100 - len(taken))]
+    assert len(taken) >= 8
+    assert tree.paths() == [*known, *(f"n{number}" for number in range(len(taken)))]
 
 
 def test_names_that_are_long_in_bytes_leave_room_for_those_of_the_rows():
