@@ -4,6 +4,7 @@ Runs the kernels in their checked form (`sde.kernels.compiling`).
 
 rows      rows of JSON, valid, nearly valid and not at all: decoded as the engine does, and again
           with every row left to the plain reader (orjson). The blocks and letters must be equal.
+records   the same with JSON of any form and the tables that are read of it.
 frames    mutated Arrow frames: each is read or refused, whatever is wanted of it, and the tuples
           beside it are not touched.
 batches   mutated record batches of Kafka: what comes out lies inside what went in; payloads, keys,
@@ -19,6 +20,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -28,9 +30,12 @@ import numpy as np
 from bench.decode import messages as as_messages
 from bench.fuzzing.frames import Frames
 from bench.fuzzing.record_batches import RecordBatches
+from bench.fuzzing.records import READINGS, Records
 from bench.fuzzing.rows import Rows
 from sde.decoding import Decoded, Limits, Messages, Pieces, decode_tuples
 from sde.decoding.headers import header_values
+from sde.decoding.json_tables import read_json
+from sde.decoding.letters import Letters
 from sde.kernels import json_scan
 from sde.kernels.compiling import CHECKED
 from sde.tuples.block import Block
@@ -42,7 +47,7 @@ from service.kafka.chunk import Chunk, ChunkShape
 from service.kafka.cursor import Cursor
 from synopses.texts import Texts
 
-AT_ONCE = {"rows": 5_000, "frames": 50, "batches": 500}  # in one turn
+AT_ONCE = {"rows": 5_000, "records": 2_000, "frames": 50, "batches": 500}  # in one turn
 SHARDS = 2
 SOME = NeedsByDataset({"Forex": Needs(frozenset({"price", "time", "nobody"}), times=True)})
 # What the rows of one turn are decoded with: (limits, what is wanted).
@@ -55,8 +60,9 @@ WAYS = (
 GOOD = b'{"dataset":"good","stream":"s","v":1}'
 
 
-def plainly(messages: Messages, *how: Any) -> Decoded:
-    """Decode as `decode_tuples` does, but with the scanner taking nothing."""
+@contextmanager
+def scanner_off() -> Iterator[None]:
+    """The scanner takes nothing."""
 
     def take_nothing(*args: Any) -> tuple[int, int, int, int, int]:
         row, last_row, entry, spare, part, taken = *args[4:9], args[15]
@@ -64,6 +70,12 @@ def plainly(messages: Messages, *how: Any) -> Decoded:
         return json_scan.DONE, last_row, entry, spare, part
 
     with patch.object(json_scan, "scan", take_nothing):
+        yield
+
+
+def plainly(messages: Messages, *how: Any) -> Decoded:
+    """Decode as `decode_tuples` does, but with the scanner taking nothing."""
+    with scanner_off():
         return decode_tuples(messages, *how)
 
 
@@ -124,6 +136,39 @@ def tuples(blocks: list[Block]) -> dict[tuple[int, int], list[object]]:
             place = (block.base + int(block.offsets[i]), line)
             found[place] = [block.dataset, stream, time, values]
     return found
+
+
+def records_differ(payloads: list[bytes], way: int) -> str | None:
+    reading = READINGS[way % len(READINGS)]
+    limits = WAYS[-1 if way % 5 == 0 else 0][0]
+    messages = as_messages(payloads)
+    try:
+        scanned = tables(messages, reading, limits)
+    except Exception as error:
+        return f"{error!r}"
+    with scanner_off():
+        plain = tables(messages, reading, limits)
+    if scanned[1] != plain[1]:
+        return f"other letters, of {reading}"
+    return None if scanned[0] == plain[0] else f"other rows, of {reading}"
+
+
+def tables(
+    messages: Messages, reading: tuple[frozenset[str] | None, str | None, bool], limits: Limits
+) -> tuple[dict[tuple[int, int], dict[str, str]], list[dict[str, object]]]:
+    """Each row by message and place, and the letters."""
+    paths, each, lines = reading
+    letters = Letters(messages, limits)
+    which = np.arange(len(messages))
+    rows: dict[tuple[int, int], dict[str, str]] = {}
+    for table in read_json(messages, which, paths, limits, letters, each=each, lines=lines):
+        places = list(zip(table.message_of.tolist(), table.lines.tolist(), strict=True))
+        rows |= {place: {} for place in places}
+        for path, column in table.columns.items():
+            texts = list(column.texts())
+            for i in range(len(table)) if column.valid is None else np.flatnonzero(column.valid):
+                rows[places[i]][path] = texts[i]
+    return rows, letters.sorted()
 
 
 def frames_differ(payloads: list[bytes], way: int) -> str | None:
@@ -212,6 +257,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--frames", type=int, default=20_000)
     parser.add_argument("--batches", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -220,16 +266,18 @@ def main() -> int:
         again = [sys.executable, "-m", "bench.fuzz_scanner", *sys.argv[1:]]
         os.execve(sys.executable, again, {**os.environ, "SDE_CHECKED_KERNELS": "1"})
     rows, frames = Rows(options.seed), Frames(options.seed)
-    batches = RecordBatches(options.seed)
+    batches, records = RecordBatches(options.seed), Records(options.seed)
     differences = 0
     for name, turn, total, differ in (
         ("batches", lambda: batches.responses(AT_ONCE["batches"]), options.batches, batches_differ),
         ("frames", lambda: frames.frames(AT_ONCE["frames"]), options.frames, frames_differ),
+        ("records", lambda: records.messages(AT_ONCE["records"]), options.records, records_differ),
         ("rows", lambda: rows.messages(AT_ONCE["rows"]), options.rows, rows_differ),
     ):
         differences += fuzz(name, iter(turn, None), total, differ) if total else 0
     print(
-        f"{options.rows:,} rows, {options.frames:,} frames, {options.batches:,} record batches "
+        f"{options.rows:,} rows, {options.records:,} records, {options.frames:,} frames, "
+        f"{options.batches:,} record batches "
         f"in checked form, seed {options.seed}: {differences} differences"
     )
     return 1 if differences else 0

@@ -40,6 +40,12 @@ def mutated(rng: Random, data: bytes, others: Sequence[bytes], tokens: Sequence[
     return data
 
 
+def over_lines(data: bytes) -> bytes:
+    """The same JSON with a newline behind every comma and opening bracket."""
+    lexemes = _LEXEMES.findall(data)
+    return b"".join(lex + b"\n " if lex in (b",", b"{", b"[") else lex for lex in lexemes)
+
+
 def rearranged(rng: Random, data: bytes, tokens: Sequence[bytes]) -> bytes:
     """One to three changes of JSON by whole lexemes: what is left is more often nearly valid."""
     random = rng.random

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from random import Random
 
-from bench.fuzzing.mutations import mutated, rearranged
+from bench.fuzzing.mutations import mutated, over_lines, rearranged
 
 NAMES = ("price", "StockID", "volume", "v", "a longer field name than sixteen", "\u00e9", "")
 ENVELOPE = ("dataset", "dataSetkey", "stream", "streamID", "time", "values")
@@ -17,7 +17,8 @@ TOKENS = BYTES + tuple(
         ",,", '"time":5', '"time":null,', '"time":7.5', '"values":{', '"values":1', '"values":{},',
         '"dataset":"e",', '"dataSetkey":"f",', '"stream":"t",', '"streamID":9,', '"v":1,',
         '"v":"x",', "00000000", "99999999", "1e308", "1e-320", "\\u0061", "\\ud800", '\\"',
-        "\u20ac",
+        "\u20ac", "\\u00E9", "\\ud83d\\ude00", "\\n", "\\u00", "\\", '{"a":', "[1,", "[[", "]]",
+        "}}", ',"n":{"m":[1]}', ',"n":[true,null]',
     )
 )  # fmt: skip
 NUMBERS = (
@@ -31,13 +32,27 @@ NUMBERS = (
 TEXTS = (
     '""', '"x"', '"110.11"', '"12"', '"EURUSD and more than sixteen"', '"\u00e9\u20ac\U0001f600"',
     '"\\n"', '"\\u00e9"', '"\\ud83d\\ude00"', '"a\\"b"', '"\\\\"', '"\\/"', '"\x7f"',
-    '"02/19/2019 06:07:14"', '"' + "n" * 513 + '"', '"' + "\u00e9" * 300 + '"',
+    '"02/19/2019 06:07:14"', '"' + "n" * 513 + '"', '"' + "\u00e9" * 300 + '"', '"\\u0000"',
+    '"\\b\\f\\n\\r\\t\\/"', '"\\uD83D\\uDE00 and \\u20aC"', '"\u20ac\\u20ac\u00e9\\n"',
+    '"seven77\\n"', '"eight888\\u00e9"', '"' + "\\u00e9" * 20 + '"', '"' + "x\\\\" * 100 + '"',
 )  # fmt: skip
-OTHERS = ("null", "true", "false", "[]", "[1,2]", "{}", '{"a":{"b":[]}}', "[[[]]]")
+OTHERS = (
+    "null", "true", "false", "[]", "[1,2]", "{}", '{"a":{"b":[]}}', "[[[]]]", "[ ]", "{ }",
+    '{"a":{"b":[1,{"c":"\\n"}]},"a":2}', '[true,null,"x",-1.5e3]', '[{},{"":""}]', '[ [1 ,2] , 3]',
+    "[" * 30 + "]" * 30, "[" * 40 + "]" * 40, '{"\\u00e9":[12345678901234567890]}', "[1e-400]",
+)  # fmt: skip
 BROKEN = (
     "1.", ".5", "+1", "01", "-", "1e", "1e+", "NaN", "Infinity", "0x10", "1e999", "--1", "1.5.5",
     "1_0", "00", "-01", '"\\ud800"', '"\\x"', '"\x01"', "'x'", '"open', '"tab\there"', "nul",
-    "True", "", "[", "}",
+    "True", "", "[", "}", "[1,]", "[,1]", '{"a":}', '{"a":1,}', "[1 2]", '{"a" 1}', "{1:2}", "[01]",
+    '["\\x"]', '{"\\ud800":1}', "[nul]", "[1e999]", "[1}", '{"a":[}', '"\\u12"', '"\\ud83d\\u0041"',
+    '"\\ude00"', '"\\', '"\\u', '["\x01"]',
+)  # fmt: skip
+
+
+# How a machine writes, beside the form of its tuples.
+HABITS = (
+    "blanks", "bytes", "accents", "controls", "nested", "literals", "reversed", "numbered"
 )  # fmt: skip
 
 
@@ -46,7 +61,9 @@ class Rows:
 
     def __init__(self, seed: int | str) -> None:
         self._rng = Random(seed)
-        self._form = 0  # what machines write stays the same for a while
+        # What machines write stays the same for a while.
+        self._form = 0
+        self._habits: list[str] = []
 
     def rows(self, count: int) -> list[bytes]:
         """So many rows, most of them nearly like one a few places before."""
@@ -77,8 +94,8 @@ class Rows:
             message = (b"\n" if chance < 0.9 else b"\r\n").join(some)
             if chance < 0.02:
                 message = b"\xef\xbb\xbf" + message
-            elif chance < 0.04:
-                message = message.replace(b",", b",\n")
+            elif chance < 0.1:
+                message = over_lines(message)
             if message[:4] != b"\xff\xff\xff\xff":  # that would be an Arrow frame
                 messages.append(message)
         return messages
@@ -95,21 +112,37 @@ class Rows:
     def _machine(self) -> bytes:
         """A valid row, in one of the forms that there are."""
         rng = self._rng
-        stream, price = f"S{int(rng.random() * 9)}", round(rng.random() * 1000, 2)
-        values = {"StockID": stream, "price": price, "volume": int(rng.random() * 1e6)}
-        at = 1_700_000_000_000 + int(rng.random() * 1e9)
         if rng.random() < 0.03:
-            self._form = int(rng.random() * 8)
-        form = self._form // 2
-        if form == 0:
+            self._form = int(rng.random() * 4)
+            self._habits = [habit for habit in HABITS if rng.random() < 0.25]
+        habits = self._habits
+        name = f"S{int(rng.random() * 9)}"
+        name += ("\u00e9\u20ac\U0001f600" if "accents" in habits else "") + (
+            '\n"\\' if "controls" in habits else ""
+        )
+        stream: str | float = name
+        if "numbered" in habits:
+            stream = round(rng.random() * 100, int(rng.random() * 3)) or int(rng.random() * 1e6)
+        price = round(rng.random() * 1000, 2)
+        values = {"StockID": name, "price": price, "volume": int(rng.random() * 1e6)}
+        if "nested" in habits:
+            values["at"] = {"venue": [int(rng.random() * 9), {name: name}], "none": {}}
+        if "literals" in habits:
+            values["open"], values["note"] = rng.random() < 0.5, (None, name)[rng.random() < 0.5]
+        at = 1_700_000_000_000 + int(rng.random() * 1e9)
+        if self._form == 0:
             row = {"dataset": "Forex", "stream": stream, "time": at, "values": values}
-        elif form == 1:
+        elif self._form == 1:
             row = {"dataset": "Forex", "stream": stream, **values, "x": rng.random()}
         else:
-            infore = {"time": "02/19/2019 06:07:14", "StockID": stream, "price": str(price)}
-            written = json.dumps(infore) if form == 2 else infore
+            infore = {"time": "02/19/2019 06:07:14", "StockID": name, "price": str(price)}
+            written = json.dumps(infore) if self._form == 2 else infore
             row = {"dataSetkey": "Forex", "streamID": stream, "values": written}
-        return json.dumps(row, separators=(",", ":") if self._form % 2 else None).encode()
+        return json.dumps(
+            dict(reversed(row.items())) if "reversed" in habits else row,
+            separators=None if "blanks" in habits else (",", ":"),
+            ensure_ascii="bytes" not in habits,
+        ).encode()
 
     def _grammar(self) -> str:
         """An object that is nearly a tuple."""
@@ -162,8 +195,12 @@ class Rows:
             at = int(rng.random() * 2e12)
             if rng.random() < 0.9:
                 return str(at)
-            return self._pick(str(-at), f"{at}.5", "null", "true", "1e12", "1e20")
-        texts = ('"S1"', '"S2"', '"a longer name than sixteen"', '"\u00e9"', "7", "7.5", "null")
+            return self._pick(str(-at), f"{at}.5", f"-{at}.5", "null", "true", "1e12", "1e20", "[]")
+        texts = (
+            '"S1"', '"S2"', '"a longer name than sixteen"', '"\u00e9"', "7", "7.5", "null", "-0",
+            "7.50", "0.5", "0.05", "-7.25", "1e2", "12345678.12345678", "true", '"\\u0053\\n"',
+            "{}",
+        )  # fmt: skip
         return self._pick(*texts) if name.startswith("stream") else self._pick('"Forex"', '"e"')
 
     def _value(self) -> str:
