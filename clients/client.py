@@ -69,8 +69,9 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequ
         *,
         dataset: str,
         uid: Uid | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         value: str | Sequence[str] | None = None,
+        where: str | None = None,
         scope: Scope = "dataset",
         window: Window | float | None = None,
         time: str | None = None,
@@ -82,6 +83,9 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequ
         **params: Any,
     ) -> Pending[SynopsisHandle]:
         """Create a synopsis of the fields `key` and `value`; `params` are those of its kind.
+
+        With a list of fields as `key` these make the key together, and questions name it by a list
+        of values. Only tuples that `where` is true of are counted: `where="qty > 0"`.
 
         `scope` is "dataset", "stream" (one for each stream) or {"stream": name}. With `reuse` a
         synopsis with the same definition serves, if there is one. It is deleted after `ttl`; at
@@ -109,8 +113,9 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequ
             dataset=dataset,
             kind=kind,
             params=params,
-            key=key,
+            key=key if key is None or isinstance(key, str) else [*key],
             value=value if value is None or isinstance(value, str) else [*value],
+            where=where,
             scope=cast(Any, scope_of(scope)),  # the engine says what is wrong with a mapping
             window=cast(Any, None if window is None else window_of(window)),
             time=time,

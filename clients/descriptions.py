@@ -20,8 +20,9 @@ class Description:
     dataset: str = ""
     kind: str = ""
     params: dict[str, Any] = field(default_factory=dict)
-    key: str | None = None
+    key: str | list[str] | None = None
     value: str | list[str] | None = None
+    where: str | None = None
     scope: str | dict[str, str] = "dataset"
     window: dict[str, Any] | None = None
     time: str | None = None
@@ -30,6 +31,7 @@ class Description:
     state: str | None = None  # "quarantined", of a plug-in that misbehaved
     tuples: int | None = None
     skipped: int | None = None  # tuples without a field that the kind reads
+    excluded: int | None = None  # tuples that `where` is not true of
     shed: int | None = None  # tuples of streams beyond the limit of streams
     late_dropped: int | None = None  # tuples that came after their window was over
     future_dropped: int | None = None  # tuples whose time is too far ahead

@@ -1,13 +1,16 @@
 """Keys become hashes: the 128-bit MurmurHash3 (x64, seed 9001) of the key's text form.
 
 The text "12", the number 12 and the number 12.0 are one key: a number's text is its shortest
-decimal form (whole numbers without a point). `hash_key` (one key, of a question) and
+decimal form (whole numbers without a point). A key that several fields make is a list; its text
+is the JSON array of their texts, `["X","12"]`. `hash_key` (one key, of a question) and
 `hash_texts`, `hash_numbers` (columns) are the same function. Seed and construction are those of
 Apache DataSketches, so sketches built on these hashes can be exchanged with it.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import mmh3
@@ -15,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synopses.errors import QueryError
-from synopses.kernels import murmur3, numerals
+from synopses.kernels import key_lists, murmur3, numerals
 from synopses.texts import Texts
 
 HASH_SEED = 9001
@@ -28,7 +31,11 @@ def key_text(key: Any) -> str:
 
     >>> key_text("AAPL"), key_text(12), key_text(12.0), key_text(0.5), key_text(True)
     ('AAPL', '12', '12', '0.5', 'true')
+    >>> key_text(["X", 12])
+    '["X","12"]'
     """
+    if isinstance(key, list | tuple) and key and not any(isinstance(k, list | tuple) for k in key):
+        return json.dumps([key_text(k) for k in key], ensure_ascii=False, separators=(",", ":"))
     if isinstance(key, str):
         return key
     if isinstance(key, bool):
@@ -37,7 +44,7 @@ def key_text(key: Any) -> str:
         return str(key)
     if isinstance(key, float) and np.isfinite(key):
         return str(int(key)) if key.is_integer() and abs(key) < 2**63 else repr(key)
-    raise QueryError("key", key, "a text, a number, true or false")
+    raise QueryError("key", key, "a text, a number, true or false, or a list of these")
 
 
 def hash_key(key: Any) -> NDArray[np.uint64]:
@@ -53,6 +60,24 @@ def hash_texts(texts: Texts) -> NDArray[np.uint64]:
         texts.buffer, texts.offsets[:-1], texts.offsets[1:], np.uint64(HASH_SEED), out
     )
     return out
+
+
+def list_texts(fields: Sequence[Texts]) -> Texts:
+    """The text forms of keys that several fields make: `key_text` of each row.
+
+    >>> list(list_texts([Texts.of(["X", 'a"b']), Texts.of(["12", ""])]))
+    ['["X","12"]', '["a\\\\"b",""]']
+    """
+    sizes = np.ones(len(fields[0]), np.int64)  # for the last bracket
+    for texts in fields:
+        key_lists.measure(texts.buffer, texts.offsets, sizes)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    buffer, places = np.empty(offsets[-1], np.uint8), offsets[:-1].copy()
+    for number, texts in enumerate(fields):
+        key_lists.put(texts.buffer, texts.offsets, number == 0, buffer, places)
+    buffer[places] = ord("]")
+    return Texts(buffer, offsets)
 
 
 def number_texts(numbers: NDArray[Any]) -> Texts:

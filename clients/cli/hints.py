@@ -16,7 +16,8 @@ def hints_for_create(kind: str) -> Iterator[None]:
         error.add_note("'sde kinds' lists all kinds.")
         raise
     except BadParameter as error:
-        error.add_note(f"'sde kinds {kind}' shows its parameters.")
+        if error.field != "where":
+            error.add_note(f"'sde kinds {kind}' shows its parameters.")
         raise
 
 

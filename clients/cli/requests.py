@@ -42,9 +42,17 @@ class ListsKinds(click.Command):
 @click.argument("params", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--dataset", required=True, help="The data set to summarise.")
 @click.option("--uid", help="Its name; one is made if you give none.")
-@click.option("--key", metavar="FIELD", help="The field whose values are the keys.")
+@click.option(
+    "--key",
+    multiple=True,
+    metavar="FIELD",
+    help="The field whose values are the keys (repeated: these make the key together).",
+)
 @click.option(
     "--value", multiple=True, metavar="FIELD", help="The field whose values are added (repeatable)."
+)
+@click.option(
+    "--where", metavar="EXPRESSION", help="Count only tuples that this is true of: 'qty > 0'."
 )
 @click.option(
     "--scope",
@@ -67,8 +75,9 @@ def create(
     params: tuple[str, ...],
     dataset: str,
     uid: str | None,
-    key: str | None,
+    key: tuple[str, ...],
     value: tuple[str, ...],
+    where: str | None,
     scope: str,
     window: dict[str, Any] | None,
     time: str | None,
@@ -83,6 +92,7 @@ def create(
     \b
     sde create count_min --dataset Forex --uid trades --key StockID epsilon=0.01
     sde create hyperloglog --dataset Forex --key trader --window 5m --slide 10s --lateness 30s
+    sde create count_min --dataset Forex --key venue --key trader --where 'qty > 0'
     """
     declared = catalogue.kinds().get(kind)
     own = set(declared.parameter_names) if declared else set()  # such as the `window` of dft
@@ -95,8 +105,9 @@ def create(
             kind,
             dataset=dataset,
             uid=uid,
-            key=key,
-            value=value[0] if len(value) == 1 else value or None,
+            key=_one_or_all(key),
+            value=_one_or_all(value),
+            where=where,
             scope=parse_scope(scope),
             window=window,
             time=time_for_kind(client, kind, time, window),
@@ -113,6 +124,10 @@ def create(
         click.echo(handle.uid)
 
 
+def _one_or_all(fields: tuple[str, ...]) -> str | tuple[str, ...] | None:
+    return fields[0] if len(fields) == 1 else fields or None
+
+
 @click.command()
 @question_options(wire.Ask)
 @click.option(
@@ -127,6 +142,7 @@ def estimate(session: Session, question: Question, top: int | None) -> None:
     \b
     sde estimate trades key=AAPL --stream EURUSD
     sde estimate trades key=AAPL --stream '*' --top 10
+    sde estimate trades key='["X", "ann"]'
     sde estimate trades orders --ask inner_product
     sde estimate last-minutes --end 2024-01-01T12:05:00Z
     sde estimate trades key=AAPL --sites '*'

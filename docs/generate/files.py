@@ -7,6 +7,7 @@ from pathlib import Path
 from docs.generate import (
     choose_page,
     cli_page,
+    expressions_page,
     faults_page,
     kinds_file,
     kinds_page,
@@ -29,6 +30,7 @@ def generated_files() -> dict[Path, str]:
         _REFERENCE / "kinds.md": kinds_page.text(),
         _REFERENCE / "settings.md": settings_page.text(),
         _REFERENCE / "faults.md": faults_page.text(),
+        _REFERENCE / "expressions.md": expressions_page.text(),
         _REFERENCE / "cli.md": cli_page.text(),
         _DOCS / "how-to" / "choose-a-kind.md": choose_page.text(),
         _DOCS / "design" / "rooms.md": rooms_page.text(),

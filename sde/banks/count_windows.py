@@ -43,7 +43,7 @@ class CountedLayer(PanedLayer):
         return [*super()._other_tables(), self._counter_of]
 
     @property
-    def reads_times(self) -> bool:
+    def _adds_times(self) -> bool:
         return "times" in type(self.bank.template).reads
 
     # -- data -----------------------------------------------------------------------------------
@@ -53,6 +53,9 @@ class CountedLayer(PanedLayer):
         super().add(selection, room, watermark)
         if len(self._counter_of) > known:
             self._forget_refused(selection.block.stream_hashes, known)
+
+    def _pass_time(self, selection: Selection) -> None:
+        """Time does not matter here."""
 
     def _cells(self, selection: Selection, watermark: int | None) -> Cells:
         """Tuples that others of their block push out of all windows are not added at all."""

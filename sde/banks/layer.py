@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
 from sde.banks.distinct_keys import DistinctKeys, takes_each_key_once
 from sde.banks.groups import Groups
 from sde.banks.intervals import Interval
-from sde.banks.selection import Selection, Sharing
+from sde.banks.selection import STREAM, TIME, Selection, Sharing
 from sde.banks.slot_table import SlotTable
 from sde.banks.stream_names import StreamNames
+from sde.expressions import parse, paths
 from sde.plugins.remote import Remote
 from sde.records.left_out import LeftOut
 from sde.storage.store import Store
@@ -33,6 +35,7 @@ WHOLE_STREAM = np.uint64(0)  # what stands for the stream in a layer for a whole
 _NAME_BYTES = 16  # where the name of a stream starts and how long it is
 _QUIET_BYTES = 8
 SHED, MISSED = 0, 1  # places of the counters
+_INCLUDED, _EXCLUDED = 0, 1  # places of those of a condition
 
 
 class Reach(enum.StrEnum):
@@ -97,10 +100,14 @@ class Layer:
         self.bank, self.name = bank, name
         self.reach = Reach.of(definition)
         self.key, self.values, self.time = definition.key, definition.values, definition.time
+        self._key_fields = definition.key_fields
         self.window, self.idle = definition.window, definition.idle
         template = bank.template
         self._takes_each_key_once = takes_each_key_once(template)
         self._decimals = template.params["decimals"] if type(template).sums_weights else None
+        self._where = definition.where
+        self._condition = parse(definition.where) if definition.where else None
+        self._condition_reads = paths(self._condition) if self._condition else frozenset()
         self._store = store
         self.table = SlotTable(store, f"{name}.table")
         self.names = StreamNames(store, f"{name}.names")
@@ -111,6 +118,8 @@ class Layer:
 
     def _map(self) -> None:
         self._left_out = self._array("shed", 2)
+        if self._condition is not None:
+            self._met = self._array("met", 2)
         if self.idle is not None:
             self._quiet_since = self._array("quiet_since", self.bank.used)
 
@@ -150,7 +159,8 @@ class Layer:
 
     def _other_arrays(self) -> dict[str, NDArray[Any]]:
         """All other arrays, as long as they are in use."""
-        return {"shed": self._left_out[:2]}
+        met = {} if self._condition is None else {"met": self._met[:2]}
+        return {"shed": self._left_out[:2], **met}
 
     def _other_tables(self) -> list[SlotTable]:
         """Tables that do not lead to slots of the bank."""
@@ -159,19 +169,24 @@ class Layer:
     @property
     def reads_times(self) -> bool:
         """Whether ingest must keep the times of tuples."""
+        return self._adds_times or TIME in self._condition_reads
+
+    @property
+    def _adds_times(self) -> bool:
         return self.window is not None or "times" in type(self.bank.template).reads
 
     @property
     def fields(self) -> set[str]:
         """The fields of tuples that ingest must keep."""
-        return {field for field in (self.key, *self.values, self.time) if field}
+        read = {field for field in (*self._key_fields, *self.values, self.time) if field}
+        return read | (self._condition_reads - {STREAM, TIME})
 
     @property
     def sharing(self) -> Sharing | None:
         """With whom it shares the distinct keys of a block; None: it is given every tuple."""
         if not self._takes_each_key_once:
             return None
-        return Sharing(self.key, self.reach is Reach.WHOLE, self.window)
+        return Sharing(self.key, self._where, self.reach is Reach.WHOLE, self.window)
 
     # -- data -----------------------------------------------------------------------------------
 
@@ -180,12 +195,27 @@ class Layer:
         """Tuples left out because their stream found no room."""
         return int(self._left_out[SHED])
 
-    def miss(self, block: Block) -> None:
+    def meant(self, selection: Selection) -> Selection:
+        """The tuples that count: those that the synopses' condition is true of."""
+        return selection if self._condition is None else selection.where(self._condition)
+
+    def _count_met(self, selection: Selection) -> int:
+        """Count the tuples of a block that the condition is true of; how many these are."""
+        met = self._reached(self.meant(selection).block)
+        if self._condition is not None:
+            self._met[_INCLUDED] += met
+            self._met[_EXCLUDED] += self._reached(selection.block) - met
+        return met
+
+    def _reached(self, block: Block) -> int:
+        """How many tuples are of streams that this layer summarises."""
+        if self.reach is not Reach.NAMED:
+            return len(block)
+        return int(np.count_nonzero(self._is_named(block.stream_hashes)[block.stream_of]))
+
+    def miss(self, selection: Selection) -> None:
         """Count the tuples of a block that comes while the kind is quarantined."""
-        missed = len(block)
-        if self.reach is Reach.NAMED:
-            missed = int(np.count_nonzero(self._is_named(block.stream_hashes)[block.stream_of]))
-        self._left_out[MISSED] += missed
+        self._left_out[MISSED] += self._count_met(selection)
 
     def _is_named(self, streams: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """For which streams a synopsis was created."""
@@ -208,11 +238,14 @@ class Layer:
 
         `watermark` is that of the data set, by the layer's own clock.
         """
-        groups = selection.groups(self.reach is Reach.WHOLE)
-        slots = self._slots_of(selection, room)
-        self._add(selection, groups, slots)
-        if self.reach is not Reach.NAMED:
-            self._shed(groups, slots)
+        meant = self.meant(selection)
+        if len(meant.block):
+            groups = meant.groups(self.reach is Reach.WHOLE)
+            slots = self._slots_of(meant, room)
+            self._add(meant, groups, slots)
+            if self.reach is not Reach.NAMED:
+                self._shed(groups, slots)
+        self._count_met(selection)
 
     def _shed(self, groups: Groups, slots: NDArray[np.int32]) -> None:
         """Count the tuples of groups that found no room."""
@@ -367,7 +400,11 @@ class Layer:
         A stream of its own that is kept found room for all of its tuples.
         """
         shed = 0 if self.reach is Reach.EACH else self.shed
-        return LeftOut(skipped=skipped, shed=shed, missed=self.missed)
+        left_out = LeftOut(skipped=skipped, shed=shed, missed=self.missed)
+        if self._condition is None:
+            return left_out
+        included, excluded = self._met[:2].tolist()
+        return replace(left_out, included=included, excluded=excluded)
 
     def streams_here(self) -> StreamsHere:
         """All streams, in no order; of a layer that reaches each."""
@@ -384,6 +421,8 @@ class Layer:
         figures = {**self.figures_of(slots), "shed": self.shed}
         if isinstance(self.bank.template, Remote):  # nothing else is ever quarantined
             figures["missed"] = self.missed
+        if self._condition is not None:
+            figures["excluded"] = int(self._met[_EXCLUDED])
         return {**figures, "streams": len(slots) if self.reach is Reach.EACH else 0}
 
     def figures_of(self, slots: NDArray[np.int32]) -> dict[str, int]:

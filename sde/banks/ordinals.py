@@ -24,7 +24,7 @@ class OrdinalLayer(Layer):
         self._interval = round(1000 * definition.params["interval"])
 
     @property
-    def reads_times(self) -> bool:
+    def _adds_times(self) -> bool:
         return False
 
     def _items(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from sde.banks.bank import Bank
@@ -96,6 +97,14 @@ class PanedLayer(Layer):
     # -- data -----------------------------------------------------------------------------------
 
     def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+        meant = self.meant(selection)
+        if meant is not selection:
+            self._pass_time(selection)
+        if len(meant.block):
+            self._add_meant(meant, room, watermark)
+        self._count_met(selection)
+
+    def _add_meant(self, selection: Selection, room: int, watermark: int | None) -> None:
         before = len(self.table)
         cells = self._cells(selection, watermark)
         slots = self._cell_slots(selection, cells, room + before - len(self.table))
@@ -108,6 +117,11 @@ class PanedLayer(Layer):
     @property
     def sharing(self) -> Sharing | None:
         return super().sharing if self._is_placed_alike else None
+
+    def _pass_time(self, selection: Selection) -> None:
+        """Tuples that are not meant are not added, but they tell how late it is."""
+        nobody = np.zeros(len(selection.block.streams), np.bool_)
+        self._note(selection, selection.place(self.window, None, nobody))
 
     @property
     def _is_placed_alike(self) -> bool:
@@ -383,14 +397,8 @@ class PanedLayer(Layer):
 
     def left_out(self, skipped: int) -> LeftOut:
         _, late, future, untimed = self._counters[:4].tolist()
-        return LeftOut(
-            skipped=skipped,
-            shed=self.shed,
-            late=late,
-            future=future,
-            untimed=untimed,
-            missed=self.missed,
-        )
+        left_out = super().left_out(skipped)
+        return structs.replace(left_out, shed=self.shed, late=late, future=future, untimed=untimed)
 
     def figures(self, stream: np.uint64 | None) -> dict[str, int]:
         figures = super().figures(stream)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sde.banks.cells import Cells, cells_of
 from sde.banks.distinct_keys import DistinctKeys, Numbered, number_keys
 from sde.banks.groups import Groups
+from sde.expressions import Expression, holds
 from sde.kernels import panes as kernel
-from sde.tuples.block import Block
+from sde.tuples.block import Block, Key
+from sde.tuples.column import Coded, Column
 from sde.tuples.times import NO_TIME, event_times
 from sde.wire.windows import ARRIVAL, Window
 from synopses import Items, Texts
@@ -21,13 +23,15 @@ from synopses.fixed_point import sum_up
 
 _NO_TEXTS = Texts(np.empty(0, np.uint8), np.zeros(1, np.int64))
 _ENOUGH = 2  # layers for which it pays to find the distinct keys of a block
+STREAM, TIME = "$stream", "$time"  # in a condition: what a tuple has beside its fields
 Selected = tuple[Items, NDArray[np.bool_] | None]
 
 
 class Sharing(NamedTuple):
     """Layers with the same can share the distinct keys of a block."""
 
-    key: str
+    key: Key
+    where: str  # the condition; "": every tuple counts
     is_whole: bool  # a synopsis of the whole data set, not of each stream
     window: Window | None
 
@@ -55,9 +59,20 @@ class Selection:
         self.groups = cache(self._groups)
         self.placed = cache(self._placed)
         self.placed_cells = cache(self._placed_cells)
+        self.where = cache(self._where)
         self._event_times = cache(self._compute_event_times)
         self._numbered = cache(self._number)
         self._distinct_keys = cache(self._find_distinct_keys)
+
+    def _where(self, condition: Expression) -> Selection:
+        """Only the tuples that the condition is true of."""
+        block = self.block
+        beside = {
+            STREAM: Column(Coded(block.streams, block.stream_of)),
+            TIME: Column(block.times),
+        }
+        true = holds(condition, {**block.fields, **beside}, len(block))
+        return self if true.all() else Selection(block.take(np.flatnonzero(true)), self._sharing)
 
     def times(self, window: Window) -> NDArray[np.int64]:
         """When each tuple happened, by a window's clock; NO_TIME where that cannot be told."""
@@ -77,7 +92,7 @@ class Selection:
         return block.times if block.arrivals is None else block.arrivals
 
     def _items(
-        self, key: str, values: tuple[str, ...], time: str, reads: frozenset[str]
+        self, key: Key, values: tuple[str, ...], time: str, reads: frozenset[str]
     ) -> Selected:
         """The items, and which tuples have all that is read (None: every one)."""
         block = self.block
@@ -168,7 +183,7 @@ class Selection:
         return self._distinct_keys(sharing.key, values, decimals, groups)
 
     def _find_distinct_keys(
-        self, key: str, values: tuple[str, ...], decimals: int | None, groups: Groups
+        self, key: Key, values: tuple[str, ...], decimals: int | None, groups: Groups
     ) -> DistinctKeys | None:
         numbered = self._numbered(key, groups)
         if numbered is None:
@@ -199,7 +214,7 @@ class Selection:
             skipped=none if usable is None else groups.sizes(~usable),
         )
 
-    def _number(self, key: str, groups: Groups) -> Numbered | None:
+    def _number(self, key: Key, groups: Groups) -> Numbered | None:
         """The distinct keys of each group, of tuples that have a key."""
         keys, valid = self.block.keys(key)
         if valid is not None:

@@ -120,9 +120,7 @@ class _Evaluation:
             case tree.Comparison(comparator, left, right):
                 return Truth.of_orders(comparator, self._orders(left, right))
             case tree.In(operand, items):
-                column = self.column(operand)
-                found = (self._equalities(column, item) for item in items)
-                return reduce(or_, (Truth.of_orders("==", orders) for orders in found))
+                return self._is_one_of(self.column(operand), items)
             case tree.IsNull(operand):
                 valid = self.column(operand).valid
                 return Truth.known(np.zeros(self.rows, np.bool_) if valid is None else ~valid)
@@ -175,12 +173,21 @@ class _Evaluation:
     def _is_missing(self, column: Column) -> NDArray[np.bool_]:
         return np.zeros(self.rows, np.bool_) if column.valid is None else ~column.valid
 
+    def _is_one_of(self, a: Column, items: tuple[Expression, ...]) -> Truth:
+        """Texts are looked up among all that are written out; the rest is compared one by one."""
+        written: list[str] = []
+        if not isinstance(a.data, np.ndarray):
+            written = [text for item in items if (text := _literal(item)) is not None]
+            items = tuple(item for item in items if _literal(item) is None)
+        found = [text_values.one_of(a, written)] if written else []
+        found += [Truth.of_orders("==", self._equalities(a, item)) for item in items]
+        return reduce(or_, found)
+
     def _equalities(self, a: Column, right: Expression) -> Orders:
         """0 where the text forms are equal; numbers are equal if their texts are."""
         numeric = isinstance(a.data, np.ndarray)
-        if isinstance(right, tree.Number) and not numeric:
-            return text_values.orders(a, text_values.constant(str(right), self.rows))
-        b = self.column(right)
+        text = None if numeric else _literal(right)
+        b = self.column(right) if text is None else text_values.constant(text, self.rows)
         if numeric and isinstance(b.data, np.ndarray):
             return Numbers.of(a).orders(Numbers.of(b))
         return text_values.orders(a, b)
@@ -200,3 +207,14 @@ class _Evaluation:
         both = a_numbers.present & b_numbers.present
         texts = text_values.orders(a, b)
         return np.where(both, orders, np.where(unlike, np.int8(NOT_COMPARABLE), texts))
+
+
+def _literal(node: Expression) -> str | None:
+    """The text form of a value that is written out."""
+    match node:
+        case tree.Text(text):
+            return text
+        case tree.Number() | tree.Boolean():
+            return str(node)
+        case _:
+            return None

@@ -63,7 +63,7 @@ SIGNATURES: dict[Function, Signature] = {
     Function.LENGTH: Signature((_TEXT,), _NUMBER, 1, 1, "how many characters the text has"),
     Function.SUBSTRING: Signature(
         (_TEXT, _NUMBER, _NUMBER), _TEXT, 2, 3,
-        "the characters from a place on (0: the first), at most so many; written as numbers",
+        "the characters from a place on (0: the first), at most so many; numbers written out",
     ),
     Function.CONCAT: Signature(
         (_ANY,), _TEXT, 2, _MANY, "the texts of all values, one behind the other"

@@ -48,6 +48,18 @@ def truth(column: Column) -> Truth:
     return Truth(nowhere, nowhere)
 
 
+def one_of(column: Column, texts: Sequence[str]) -> Truth:
+    """Whether the text form is among the texts; of texts that repeat, looked up once."""
+    wanted = pa.array(texts, pa.large_string())
+    found: NDArray[np.bool_] = pc.is_in(_to_arrow(_texts_of(column)), value_set=wanted).to_numpy(
+        zero_copy_only=False
+    )
+    if isinstance(column.data, Coded):
+        found = found[column.data.codes]
+    valid = np.True_ if column.valid is None else column.valid
+    return Truth(found & valid, ~found & valid)
+
+
 def cased(function: Function, column: Column) -> Column:
     """In lower or upper case: each character by itself, so `ß` stays one."""
     return _mapped(column, _CASES[function])

@@ -15,7 +15,7 @@ from sde.wire.framing import FramingError
 from synopses import KINDS, Streams, SynopsisError
 from synopses.base import BankedSynopsis, Synopsis
 
-_SAME = ("dataset", "kind", "params", "key", "value", "scope", "window", "time")
+_SAME = ("dataset", "kind", "params", "key", "value", "where", "scope", "window", "time")
 
 
 class Unusable(Exception):

@@ -12,7 +12,8 @@ _Count = Annotated[int, Meta(ge=0)]
 
 class LeftOut(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Counts by reason. `skipped` is of the part of a synopsis that a question is about; the
-    others are of all streams and windows that one shard, or site, keeps together."""
+    others are of all streams and windows that one shard, or site, keeps together. Of `excluded`
+    nobody is warned unless nothing was `included`."""
 
     skipped: _Count = 0  # a field that is read was missing, or of another type
     shed: _Count = 0  # there was no room
@@ -20,12 +21,14 @@ class LeftOut(Struct, frozen=True, kw_only=True, omit_defaults=True):
     future: _Count = 0  # their time was ahead of their arrival by more than `skew`
     untimed: _Count = 0  # they had no time
     missed: _Count = 0  # the plug-in was quarantined when they came
+    excluded: _Count = 0  # `where` was not true of them
+    included: _Count = 0  # it was true of these
 
 
 def total(counts: Iterable[LeftOut]) -> LeftOut:
     """
     >>> total([LeftOut(late=2), LeftOut(late=1, shed=4)])
-    LeftOut(skipped=0, shed=4, late=3, future=0, untimed=0, missed=0)
+    LeftOut(skipped=0, shed=4, late=3, future=0, untimed=0, missed=0, excluded=0, included=0)
     """
     each = [structs.astuple(count) for count in counts]
     names = LeftOut.__struct_fields__

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from sde.expressions import ExpressionError, Type, parse
 from sde.limits import StateLimits
 from sde.plugins.shelf import Shelf
 from sde.wire import DATASET_SCOPE, Code, Definition, Refusal
@@ -45,6 +46,7 @@ class Pattern:
             return str(number)
         if level not in self._layers:
             shared = [self.bank, d.dataset, d.key, d.values, d.window, d.time, level]
+            shared += [d.where] if d.where else []  # stores know older layers by the rest alone
             self._layers[level] = orjson.dumps(shared).decode()
         return self._layers[level]
 
@@ -119,19 +121,25 @@ class Patterns:
 def for_stream(d: Definition, stream: str | None) -> Definition:
     """The same for another stream; `dataclasses.replace` takes twice the time."""
     return Definition(
-        d.dataset, d.kind, d.params, d.key, d.values, d.scope, stream, d.window, d.time, d.idle
-    )
+        d.dataset, d.kind, d.params, d.key, d.values, d.scope, stream, d.window, d.time, d.idle,
+        d.where,
+    )  # fmt: skip
 
 
 def record_of(definition: Definition) -> dict[str, Any]:
     """What `Definition.from_record` reads. Shallow: there may be thousands of them."""
     record = {name: getattr(definition, name) for name in definition.__slots__}
+    if not definition.where:  # as before there were conditions
+        del record["where"]
     return {**record, "window": definition.window and asdict(definition.window)}
 
 
 def _all_but_stream(d: Definition) -> tuple[object, ...]:
     named = d.stream is not None
-    return d.dataset, d.kind, d.params, d.key, d.values, d.scope, named, d.window, d.time, d.idle
+    return (
+        d.dataset, d.kind, d.params, d.key, d.values, d.scope, named, d.window, d.time, d.idle,
+        d.where,
+    )  # fmt: skip
 
 
 def signature_of(complete: Definition) -> bytes:
@@ -177,7 +185,16 @@ def complete(definition: Definition, limits: StateLimits, kinds: Shelf) -> Defin
     _check_time(definition, template)
     _check_scope(definition, template)
     _check_window(definition, template, limits)
-    return replace(definition, params=template.params)
+    return replace(definition, params=template.params, where=_condition(definition.where))
+
+
+def _condition(where: str) -> str:
+    """The canonical text of a condition, so that equal ones are equal; Refusal if it is none."""
+    try:
+        return str(parse(where, result=Type.BOOLEAN)) if where else ""
+    except ExpressionError as error:
+        shown = where if len(where) <= 80 else f"{where[:77]}..."
+        raise Refusal(Code.BAD_PARAMETER, f"where={shown!r}: {error}", "where") from None
 
 
 def _check_fields(definition: Definition, template: Synopsis) -> None:

@@ -15,7 +15,7 @@ from sde.records.watching import Watching
 from sde.requests import plugging
 from sde.requests.boundary import fault_of
 from sde.requests.drift import check_drift
-from sde.requests.each import check_each, question_for
+from sde.requests.each import check_each, trial_of
 from sde.requests.questions import check_question, stream_of
 from sde.requests.states import put_states, read_state
 from sde.requests.taking_over import predecessor
@@ -191,7 +191,7 @@ class Changes:
         shard = self._shard
         instances = [shard.registry.instance(uid) for uid in request.uids]
         check_each(instances[0].definition, request.each)
-        question = question_for(request, "") if request.each else request.question
+        question = trial_of(request, instances[0].definition) if request.each else request.question
         form = check_question(shard, question, instances)
         if question.span is not None:
             raise Refusal(Code.BAD_QUERY, "end, from, to: a watch asks about the present", "end")

@@ -16,14 +16,16 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from sde.banks.selection import Selection
 from sde.records.loop import AskedEach
 from sde.records.partial import EachStates, Subject
 from sde.records.result import States
 from sde.records.watching import Watching
 from sde.registry.registry import Instance
+from sde.requests.keys import empty_key
 from sde.requests.questions import ask, heading
 from sde.shard.shard import Shard
-from sde.tuples.block import Block
+from sde.tuples.block import Block, Key
 from sde.wire import DATASET_SCOPE, EACH_KEY, Ask, Code, Definition, Fault, Refusal, Watch
 from synopses import Estimate, Texts
 
@@ -63,6 +65,11 @@ def question_for(request: Watch, item: str) -> Ask:
     return replace(question, stream=item)
 
 
+def trial_of(request: Watch, definition: Definition) -> Ask:
+    """A question as a watch asks it, about a key or stream that need not be there."""
+    return question_for(request, empty_key(definition) if request.each == EACH_KEY else "")
+
+
 class EachWatcher:
     """Answers such watches at one shard, at the end of a batch."""
 
@@ -75,7 +82,7 @@ class EachWatcher:
         watches = self._shard.registry.watches
         for watching in map(watches.get, watches.of_each()):
             instance = self._shard.registry.instance(watching.request.uids[0])
-            own = [b for b in blocks if b.dataset == instance.definition.dataset]
+            own = self._meant(instance, blocks)
             try:
                 if watching.request.each == EACH_KEY:
                     before = [one for one in asked if one.watch == watching.id]
@@ -86,6 +93,12 @@ class EachWatcher:
                 reason = refusal.fault.message
                 _log.warning("no answers to the watch %s: %s", watching.id, reason)
         return partials
+
+    def _meant(self, instance: Instance, blocks: Sequence[Block]) -> list[Block]:
+        """The tuples that count for a synopsis."""
+        layer, dataset = self._shard.layer(instance), instance.definition.dataset
+        meant = [layer.meant(Selection(b, {})).block for b in blocks if b.dataset == dataset]
+        return [block for block in meant if len(block)]
 
     def _keys(
         self,
@@ -103,7 +116,7 @@ class EachWatcher:
         if self._shard.number == 0:  # it says for all what all were told
             keys = sorted({*keys, *(key for one in before for key in one.keys)})
             more += sum(one.left_out for one in before)
-        states = ask(self._shard, question_for(request, ""), None)
+        states = ask(self._shard, trial_of(request, definition), None)
         answers: list[Estimate] = []
         if states.estimate is not None:  # of one stream: asked here, key by key
             asked = [ask(self._shard, question_for(request, key), None) for key in keys]
@@ -148,12 +161,12 @@ class EachWatcher:
         )
 
 
-def _keys_of(block: Block, field: str) -> tuple[NDArray[np.uint64], Texts]:
-    """The hashes of a field's values, and the values, each once."""
-    hashes, valid = block.keys(field)
+def _keys_of(block: Block, key: Key) -> tuple[NDArray[np.uint64], Texts]:
+    """The hashes of the keys, and the keys, each once."""
+    hashes, valid = block.keys(key)
     rows = np.arange(len(block)) if valid is None else np.flatnonzero(valid)
     once, first = np.unique(hashes[rows, 0], return_index=True)
-    return once, block.texts(field).take(rows[first])
+    return once, block.texts(key).take(rows[first])
 
 
 def _distinct(columns: list[tuple[NDArray[np.uint64], Texts]]) -> tuple[list[str], int]:

@@ -103,7 +103,8 @@ class Gathered:
     def fields_with(self, question: Ask, estimate: Estimate) -> ReplyFields:
         """What a reply says with an estimate: no value where nothing that came fitted."""
         fields = self.fields(question.stream)
-        warned = {"warnings": self._warnings} if self.left_out else {}
+        warnings = self._warnings
+        warned = {"warnings": warnings} if warnings else {}
         if self._nothing_fitted:
             return {**fields, "value": None, **warned}
         return {**fields, **stated(estimate, self._about[0]), **warned}
@@ -169,9 +170,11 @@ class Gathered:
     def require_stream(self, stream: str | None) -> None:
         counts = [count for states in self._states for count in states.tuples]
         if stream is not None and all(count is None for count in counts):
+            where = self._about[0].where
+            meant = f" that where ({where}) is true of" if where else ""
             raise Refusal(
                 Code.UNKNOWN_STREAM,
-                f"stream={stream[:80]!r}: no tuple of this stream has come yet",
+                f"stream={stream[:80]!r}: no tuple of this stream has come yet{meant}",
                 "stream",
             )
 

@@ -15,6 +15,7 @@ from sde.records.result import PackedPlugin, Part, States
 from sde.records.streams import pack_streams
 from sde.registry.registry import Instance
 from sde.requests.digests import LARGEST
+from sde.requests.keys import check_key
 from sde.shard.shard import Shard, stream_key
 from sde.wire import DATASET_SCOPE, Ask, Code, Definition, Export, Refusal, Span, SynopsisInfo
 from sde.wire.windows import SESSION
@@ -67,6 +68,7 @@ def check_question(shard: Shard, request: Ask, instances: list[Instance]) -> Que
             stream_of(instance.definition, request.stream)
     for instance in instances:
         _check_span(instance, request.span)
+        check_key(instance.definition, request.query)
     return question
 
 

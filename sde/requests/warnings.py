@@ -38,6 +38,8 @@ def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str
         found.append(f"{_dropped(left_out.shed)}: no room for them within the limits")
     if left_out.missed:
         found.append(f"{_dropped(left_out.missed)}: the plug-in was in quarantine")
+    if left_out.excluded and not left_out.included:
+        found.append(f"where ({about.where}) was true of none of {_tuples(left_out.excluded)}")
     return found
 
 
@@ -49,10 +51,9 @@ def _skipped(about: SynopsisInfo, tuples: int, skipped: int) -> str:
     >>> _skipped(info, 40_000, 10_000)
     "field 'id' was missing in 10,000 of 50,000 tuples, which were left out"
     """
-    values = [about.value] if isinstance(about.value, str) else about.value
     fields = [
-        *([repr(about.key)] if about.key else []),
-        *(f"{name!r} (a number)" for name in values if name),
+        *(repr(name) for name in _names(about.key)),
+        *(f"{name!r} (a number)" for name in _names(about.value)),
         *([f"{about.time!r} (a time)"] if about.time else []),
     ]
     came = _tuples(tuples + skipped)
@@ -61,6 +62,10 @@ def _skipped(about: SynopsisInfo, tuples: int, skipped: int) -> str:
     if not tuples:
         return f"{named} was in none of {came}" if one else f"{named} was missing in all {came}"
     return f"{named} was missing in {skipped:,} of {came}, which were left out"
+
+
+def _names(fields: str | list[str]) -> list[str]:
+    return fields if isinstance(fields, list) else [fields] if fields else []
 
 
 def _dropped(count: int) -> str:

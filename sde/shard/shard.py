@@ -316,7 +316,7 @@ class Shard:
         free = self._free_bytes(block.dataset)
         for layer in layers:
             if layer.bank.template.kind in self.registry.shelf.reasons:
-                layer.miss(block)
+                layer.miss(selection)
                 continue
             clock = layer.window and layer.window.clock
             watermark = watermarks.get(block.dataset, clock) if clock else None
@@ -325,7 +325,7 @@ class Shard:
                 layer.add(selection, self._room(layer, free), watermark)
             except PluginFailure as failure:
                 self.quarantine(failure)
-                layer.miss(block)
+                layer.miss(selection)
             free -= _bytes([layer]) - held
 
     def quarantine(self, failure: PluginFailure) -> Refusal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import mmh3
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 
 from sde.kernels.identities import identities
 from sde.tuples.arrays import ArrayReader, ArrayWriter, BlockHeader, Buffer
-from sde.tuples.column import Column
+from sde.tuples.column import Coded, Column
 from sde.tuples.needs import Needs, NeedsByDataset
 from synopses.errors import StateError
-from synopses.hashing import HASH_SEED, hash_texts
+from synopses.hashing import HASH_SEED, hash_texts, list_texts
 from synopses.texts import Texts
 
+Key = str | tuple[str, ...]  # the field that is the key, or those that make it together
 UNREAD = ""  # in the place of a data set's name: no data set is called so
 _NO_LINES = np.empty(0, np.uint32)
 
@@ -60,7 +62,7 @@ class Block:
     line: int = 0
     kept: Needs | None = None
     read_again: Callable[[], list[Block]] | None = field(default=None, repr=False)
-    _cache: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    _cache: dict[tuple[str, Key], Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.stream_of)
@@ -73,7 +75,7 @@ class Block:
         """
         return self.topic, self.partition, self.base, self.line
 
-    def _once(self, what: str, name: str, compute: Callable[[], Any]) -> Any:
+    def _once(self, what: str, name: Key, compute: Callable[[], Any]) -> Any:
         """Layers share what is computed: the same array for all of them, not to be changed."""
         if (what, name) not in self._cache:
             self._cache[what, name] = compute()
@@ -86,15 +88,27 @@ class Block:
             column = self._once("missing", "", lambda: Column.missing(len(self)))
         return column
 
-    def keys(self, name: str) -> tuple[NDArray[np.uint64], NDArray[np.bool_] | None]:
-        """The hashes (n, 2) of a field's text forms, and which rows have the field (None: all)."""
-        column = self.column(name)
-        return self._once("keys", name, column.keys), column.valid
+    def keys(self, key: Key) -> tuple[NDArray[np.uint64], NDArray[np.bool_] | None]:
+        """The hashes (n, 2) of the keys' text forms, and which rows have one (None: all)."""
+        if isinstance(key, str):
+            column = self.column(key)
+            return self._once("keys", key, column.keys), column.valid
+        hashes = self._once("keys", key, lambda: hash_texts(self.texts(key)))
+        return hashes, self._once("valid", key, lambda: self._has_all(key))
 
-    def texts(self, name: str) -> Texts:
-        """The text forms of a field."""
-        texts: Texts = self._once("texts", name, self.column(name).texts)
+    def texts(self, key: Key) -> Texts:
+        """The text forms of a field, or of the keys that several make."""
+        if isinstance(key, str):
+            compute = self.column(key).texts
+        else:
+            compute = partial(list_texts, [self.texts(name) for name in key])
+        texts: Texts = self._once("texts", key, compute)
         return texts
+
+    def _has_all(self, names: tuple[str, ...]) -> NDArray[np.bool_] | None:
+        """Which rows have all of these fields (None: every one)."""
+        valid = [column.valid for column in map(self.column, names) if column.valid is not None]
+        return np.logical_and.reduce(valid) if valid else None
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A field as numbers; NaN where it is missing or not a number."""
@@ -117,6 +131,23 @@ class Block:
     def lacks(self, needs: Needs) -> bool:
         """Whether something that is needed was left out when the block was made."""
         return self.kept is not None and not self.kept.cover(needs)
+
+    def take(self, rows: NDArray[np.int64]) -> Block:
+        """The tuples in these rows, in that order."""
+        named = Coded(self.streams, self.stream_of).take(rows)
+        return replace(
+            self,
+            streams=named.texts,
+            stream_hashes=first_words(named.texts),
+            stream_of=named.codes,
+            fields={name: column.take(rows) for name, column in self.fields.items()},
+            times=self.times[rows] if len(self.times) else self.times,
+            arrivals=None if self.arrivals is None else self.arrivals[rows],
+            offsets=self.offsets[rows] if len(self.offsets) else self.offsets,
+            lines=None if self.lines is None else self.lines[rows],
+            read_again=None,
+            _cache={},
+        )
 
     def select(self, needs: Needs) -> Block:
         """Only what is needed; the rest is empty."""

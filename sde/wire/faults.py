@@ -22,7 +22,7 @@ class Code(enum.StrEnum):
     UNKNOWN_SYNOPSIS = "unknown_synopsis"  # no synopsis has this uid
     UNKNOWN_STREAM = "unknown_stream"  # no tuple of this stream has come yet
     SYNOPSIS_EXISTS = "synopsis_exists"  # the uid is taken by another definition
-    BAD_PARAMETER = "bad_parameter"  # a parameter of a kind is unknown or out of its range
+    BAD_PARAMETER = "bad_parameter"  # a parameter of a kind, or `where`, is not what it must be
     BAD_STATE = "bad_state"  # bytes that are not the state of this synopsis
     UNKNOWN_VERSION = "unknown_version"  # no such snapshot
     VERSION_EXISTS = "version_exists"  # a snapshot of this name is kept already

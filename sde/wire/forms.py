@@ -43,6 +43,12 @@ Uids = Annotated[
     DIGITS,
 ]
 FieldNames = Annotated[Name | list[Name], Expected("a field name or a list of field names")]
+_MOST_KEYS = 8
+KeyFields = Annotated[
+    Name | Annotated[list[Name], Meta(min_length=1, max_length=_MOST_KEYS)],
+    Expected(f"a field name or a list of 1 to {_MOST_KEYS} field names"),
+]
+Condition = Annotated[str, Meta(min_length=1), Expected("an expression")]
 InforeMessage = dict[str, Any]  # a request in the dialect of INFORE's programs, as it came
 JsonObject = Annotated[dict[str, Any], Expected("an object")]
 Duration = Annotated[str, Expected(A_DURATION)]

@@ -23,11 +23,13 @@ from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition
 from sde.wire.durations import EXPECTED as A_DURATION
 from sde.wire.durations import as_text, milliseconds
 from sde.wire.forms import (
+    Condition,
     Duration,
     Expected,
     FieldNames,
     Flag,
     JsonObject,
+    KeyFields,
     Moment,
     Name,
     OneStream,
@@ -121,9 +123,16 @@ class Create(Message, frozen=True, kw_only=True, tag="create"):
     params: Annotated[JsonObject, Meta(description="the parameters of the kind")] = field(
         default_factory=dict
     )
-    key: Annotated[Name | None, Meta(description="the field whose values are the keys")] = None
+    key: Annotated[
+        KeyFields | None,
+        Meta(description="the field whose values are the keys; a list: several make one together"),
+    ] = None
     value: Annotated[
         FieldNames | None, Meta(description="the field, or fields, whose values are added")
+    ] = None
+    where: Annotated[
+        Condition | None,
+        Meta(description="an expression: only tuples that it is true of are counted"),
     ] = None
     scope: Annotated[
         Scope,
@@ -166,13 +175,14 @@ class Create(Message, frozen=True, kw_only=True, tag="create"):
             dataset=self.dataset,
             kind=self.kind,
             params=self.params,
-            key=self.key or "",
+            key=_key(self.key),
             values=tuple(values),
             scope=STREAM_SCOPE if one else str(self.scope),
             stream=self.scope.stream if isinstance(self.scope, OneStream) else None,
             window=self.window.window() if self.window else None,
             time=self.time or "",
             idle=_duration("idle", self.idle),
+            where=self.where or "",
         )
 
     def completed(self) -> Create:
@@ -820,12 +830,20 @@ def creation(request_id: str, uid: str, definition: Definition) -> Create:
         dataset=definition.dataset,
         kind=definition.kind,
         params=definition.params,
-        key=definition.key or None,
+        key=list(definition.key_fields) or None,
         value=list(definition.values) or None,
         scope=_scope(definition) if stream is None else OneStream(stream),
         time=definition.time or None,
         idle=as_text(definition.idle) if definition.idle else None,
+        where=definition.where or None,
     )
+
+
+def _key(fields: str | list[str] | None) -> str | tuple[str, ...]:
+    """As definitions have it: a list of one field is that field."""
+    if isinstance(fields, list):
+        return fields[0] if len(fields) == 1 else tuple(fields)
+    return fields or ""
 
 
 def _scope(definition: Definition) -> Literal["dataset", "stream"]:

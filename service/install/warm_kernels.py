@@ -89,6 +89,7 @@ def _data_path() -> None:
         {"key": "k", "window": {"size": "1m", "time": "v"}},
         {"key": "k", "window": {"type": "session", "gap": "1m"}},
         {"key": "k", "scope": "stream", "window": {"size": 10}},
+        {"key": ["k", "t"], "where": "abs(k) + v * 2 > 1 and t != 't1' and at < '3'"},
     ]
     sent = [{**request, "uid": f"{n}", **fields} for n, fields in enumerate(synopses)]
     sent += [{"op": "estimate", "uid": f"{n}", "query": {"key": "1"}} for n in (4, 7)]

@@ -33,7 +33,7 @@ NAMES = {
     "sde.testing": "LocalEngine LocalTransport StateLimits Trust messages",
 }
 
-CREATE = "kind dataset uid key value scope window time ttl idle reuse sites deadline **params"
+CREATE = "kind dataset uid key value where scope window time ttl idle reuse sites deadline **params"
 QUESTION = "query stream end span sites deadline **arguments"
 ALL_STREAMS = "query end span top **arguments"
 OCCASION = "every on threshold when each drift timeout"

@@ -59,6 +59,8 @@ def test_every_request_of_the_client_can_be_read_by_the_engine() -> None:
     with Client(transport) as sde:
         a = sde.create("ams", dataset="d")
         sde.create("ams", dataset="d", uid=7, value=["x", "y"])
+        sde.create("ams", dataset="d", key=("x", "y"), where="x > 1")
+        a.estimate("frequency", key=["k", 1])
         a.estimate()
         a.estimate("frequency", key="k", stream="s")
         a.estimate("join_size", "b", sde.synopsis("c"))

@@ -215,7 +215,7 @@ LIFE = {"uid": "u", "ttl": "1d", "idle": "1h", "reuse": True}
 CALLS = {
     "create": [
         lambda sde: sde.create(
-            "dft", window={"size": 5}, epsilon=1, **DEFINITION, **LIFE, **OVER_SITES
+            "dft", window={"size": 5}, where="x>1", epsilon=1, **DEFINITION, **LIFE, **OVER_SITES
         )
     ],
     "delete": [lambda sde: sde.delete("u", **OVER_SITES)],
@@ -261,7 +261,7 @@ SOURCE = (
     "--delimiter ; --schema plugin.py --changes debezium"
 )
 LINES = {
-    "create": [f"create dft epsilon=1 --window 5 {CREATE} {SITES}"],
+    "create": [f"create dft epsilon=1 --window 5 --where x>1 {CREATE} {SITES}"],
     "delete": [f"delete u {SITES}"],
     "estimate": [
         f"estimate {QUESTION}",

@@ -66,6 +66,40 @@ def test_lists_are_lists_in_questions_watches_and_on_the_command_line(sde, trans
         assert "0.333333" in CliRunner().invoke(main, words, obj=transport).stdout
 
 
+def test_a_condition_and_a_key_of_several_fields_in_python_and_on_the_command_line(
+    sde, transport
+) -> None:
+    def run(*words: str) -> str:
+        return CliRunner().invoke(main, [*words, "--timeout", "0"], obj=transport).output
+
+    rows = [("s", {"venue": "XY"[n % 2], "trader": n % 5, "qty": n}) for n in range(100)]
+    exact = sum(v["qty"] >= 50 and v["venue"] == "X" and v["trader"] == 4 for _, v in rows)
+    pairs = sde.create(
+        "count_min", dataset="d", uid="u", key=["venue", "trader"], where="qty >= 50"
+    )
+    sde.send_many("d", rows)
+    assert pairs.estimate(key=["X", 4]).value == pairs.estimate(key=("X", "4")).value == exact
+    described = pairs.describe()
+    assert (described.key, described.where) == (["venue", "trader"], "qty >= 50")
+    assert (described.tuples, described.excluded) == (50, 50)
+
+    made = run("create", "count_min", "--dataset", "d", "--uid", "w", "--key", "venue",
+               "--key", "trader", "--where", "qty>=50")  # fmt: skip
+    assert made == "w\n"
+    Client(transport, timeout=0.0).send_many("d", rows)
+    assert f'"value":{exact}.0' in run("estimate", "w", 'key=["X", 4]', "--json")
+
+
+def test_a_wrong_condition_is_refused_with_its_place(sde, transport) -> None:
+    with pytest.raises(BadParameter, match="at character 5: found the end") as refused:
+        sde.create("count_min", dataset="d", key="k", where="qty>")
+    assert refused.value.field == "where"
+    words = ["create", "count_min", "--dataset", "d", "--key", "k", "--where", "'a' * 2"]
+    printed = CliRunner().invoke(main, [*words, "--timeout", "0"], obj=transport).output
+    assert "found a text before '*', expected a number" in printed
+    assert "sde kinds" not in printed
+
+
 def test_one_question_about_several_synopses(sde) -> None:
     first, second = (sde.create("ams", dataset=name, key="k") for name in ("d", "e"))
     sde.send_many("d", ROWS)

@@ -70,7 +70,7 @@ def function_of(function, a):
         return None
     match function:
         case Function.ABS:
-            return number(float(abs(a))) if abs(a) not in WHOLE else abs(a)
+            return turned(a) if a < 0 else a
         case Function.FLOOR:
             return a if isinstance(a, int) else number(float(math.floor(a)))
         case Function.ROUND:
@@ -79,6 +79,11 @@ def function_of(function, a):
             return number(math.sqrt(a)) if a >= 0 else None
         case Function.LOG:
             return number(math.log(a)) if a > 0 else None
+
+
+def turned(a):
+    """The number with the other sign: of the least int64 it is beyond int64."""
+    return float(-a) if isinstance(a, int) and -a not in WHOLE else number(-a)
 
 
 def rounded(a):
@@ -161,9 +166,7 @@ def value(node, row):
             return row.get(name)
         case tree.Negative(operand):
             found = number(value(operand, row))
-            if found is None:
-                return None
-            return -found if isinstance(found, float) or -found in WHOLE else float(-found)
+            return None if found is None else turned(found)
         case tree.Arithmetic(operator, left, right):
             return arithmetic(operator, number(value(left, row)), number(value(right, row)))
         case tree.Call(function, arguments):

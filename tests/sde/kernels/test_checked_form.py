@@ -87,7 +87,8 @@ def test_the_tests_of_decoding_pass_in_the_checked_form():
     # One of them is in this form anyway.
     fuzz = "tests/sde/decoding/test_scanner.py::test_a_short_fuzz_in_the_checked_form"
     found = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/sde/decoding",
-                "tests/sde/tuples", "tests/service/kafka/test_record_batches.py",
+                "tests/sde/tuples", "tests/sde/expressions/test_evaluation.py",
+                "tests/service/kafka/test_record_batches.py",
                 "tests/service/kafka/test_checksums.py",
                 "--deselect", fuzz)  # fmt: skip
     assert found.returncode == 0, found.stdout[-5000:]

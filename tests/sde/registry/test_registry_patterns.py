@@ -24,6 +24,7 @@ FULL = Definition(
     window=Window("tumbling", 1000, 1000, time="t"),
     time="at",
     idle=5000,
+    where="x > 1",
 )
 
 
@@ -43,9 +44,41 @@ def test_the_same_for_another_stream_has_every_other_field():
 
 
 def test_a_definition_comes_back_from_its_record():
-    for definition in (FULL, Definition("d", "count_min")):
+    several = Definition("d", "count_min", key=("k", "l"))
+    for definition in (FULL, several, Definition("d", "count_min")):
         record = orjson.loads(orjson.dumps(record_of(definition)))
         assert Definition.from_record(record) == definition
+
+
+def test_without_a_condition_the_record_is_that_of_earlier_versions():
+    assert "where" not in record_of(Definition("d", "count_min", key="k"))
+    assert record_of(FULL)["where"] == "x > 1"
+
+
+def test_layers_of_earlier_versions_keep_their_names(registry):
+    plain, _ = registry.create(**named("a", "s"), since=0)
+    assert plain.layer.endswith('"d","k",[],null,"",0]')
+
+
+@pytest.mark.parametrize("changed", [{"where": "x > 1"}, {"key": ("k", "l")}])
+def test_definitions_that_differ_in_where_or_keys_share_neither_layer_nor_pattern(
+    registry, changed
+):
+    one, _ = registry.create(**named("a", "s"), since=0)
+    wanted = dataclasses.replace(one.definition, **changed)
+    other, new = registry.create("b", wanted, 0, reuse=True)
+    assert new
+    assert other.layer != one.layer
+    assert other.pattern is not one.pattern
+    assert other.bank == one.bank
+
+
+def test_conditions_that_are_written_differently_are_one(registry):
+    wanted = named("a", "s")["wanted"]
+    one, _ = registry.create("a", dataclasses.replace(wanted, where="x>1"), 0)
+    same, new = registry.create("b", dataclasses.replace(wanted, where="(x > 1)"), 0, reuse=True)
+    assert (same, new) == (one, False)
+    assert one.definition.where == "x > 1"
 
 
 @pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(Definition)])

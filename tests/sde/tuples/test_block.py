@@ -154,3 +154,29 @@ NUMBER_LIKE = st.text("0123456789.eE+- truefalsn", max_size=24)
 def test_a_text_counts_as_the_number_it_is_written_as(texts):
     expected = [naive.number(text) for text in texts]
     np.testing.assert_array_equal(text_numbers(Texts.of(texts)), expected)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("rows", [[], [1, 3], [1, 2, 4, 5]])
+def test_rows_that_are_taken_are_a_block_of_their_own(rows, lines):
+    whole, rows = block(lines=lines), np.array(rows, np.int64)
+    taken = whole.take(rows)
+    before, after = naive.tuples_of([whole]), naive.tuples_of([taken])
+    assert [*after.items()] == [[*before.items()][row] for row in rows]
+    assert taken.ids().tolist() == whole.ids()[rows].tolist()
+    assert list(taken.streams) == list(dict.fromkeys(whole.streams[i % 2] for i in rows))
+    assert np.array_equal(taken.stream_hashes, first_words(taken.streams))
+    assert_equal(Block.from_bytes(taken.to_bytes()), taken)
+
+
+def test_what_was_left_out_of_a_block_is_not_in_rows_that_are_taken_from_it():
+    taken = block().select(Needs(frozenset({"price"}))).take(np.array([5]))
+    assert (len(taken.times), len(taken.offsets), list(taken.fields)) == (0, 0, ["price"])
+    assert taken.numbers("price").tolist() == [1.25]
+
+
+def test_several_fields_make_a_key_where_all_of_them_are():
+    hashes, valid = block().keys(("price", "id"))
+    assert hashes[2].tolist() == hash_key([0.5, "é2"])[0].tolist()
+    assert valid.tolist() == (np.arange(6) % 3 != 1).tolist()
+    assert block().keys(("price", "price"))[1] is None
