@@ -50,16 +50,15 @@ def cut_rows(
     >>> [buffer[s:e].tobytes() for s, e in zip(rows.starts, rows.ends)], rows.lines.tolist()
     ([b'{"a": 1}', b'{"a": 2}'], [0, 2])
     """
-    starts, ends = _text_spans(buffer, messages, which)
+    starts, ends = messages.starts[which], messages.ends[which]
     newlines = kernel.count_newlines(buffer, starts[0], ends[-1])
-    # Most often there are no newlines but those between messages.
-    is_open = np.zeros(len(starts), np.bool_)
-    if newlines >= len(starts):
-        kernel.open_first_lines(buffer, starts, ends, is_open)
-        is_open &= ends - starts <= limits.max_tuple_bytes
-        cut = _split(buffer, starts, ends, is_open, newlines)
-    else:
-        cut = _split(buffer, starts, ends, ~is_open, newlines)
+    is_open = np.empty(len(starts), np.bool_)
+    if newlines < len(starts):  # most often there are none but those between messages
+        cut = _split(buffer, starts, ends, np.ones(len(starts), np.bool_), newlines)
+        return Rows(cut[0], cut[1], which[cut[2]], cut[3], np.zeros(cut.shape[1], np.bool_))
+    kernel.open_first_lines(buffer, starts, ends, is_open)
+    is_open &= ends - starts <= limits.max_tuple_bytes
+    cut = _split(buffer, starts, ends, is_open, newlines)
     return Rows(cut[0], cut[1], which[cut[2]], cut[3], is_open[cut[2]])
 
 
@@ -78,9 +77,13 @@ def cut_again(
             message = None
         in_lines[row] = not isinstance(message, dict)
     starts, ends = rows.starts.copy(), rows.ends.copy()
-    starts[in_lines], ends[in_lines] = _text_spans(buffer, messages, rows.messages[in_lines])
+    which = rows.messages[in_lines]
+    marked = np.empty(len(which), np.bool_)
+    kernel.starting_with(buffer, messages.starts, messages.ends, which, _BYTE_ORDER_MARK, marked)
+    starts[in_lines] = messages.starts[which] + len(_BYTE_ORDER_MARK) * marked
+    ends[in_lines] = messages.ends[which]
     newlines = kernel.count_newlines(buffer, starts[0], ends[-1])
-    cut = _split(buffer, starts, ends, ~in_lines, newlines)
+    cut = _split(buffer, starts, ends, ~in_lines, newlines, has_marks=False)
     is_unsure = np.zeros(cut.shape[1], np.bool_)
     return Rows(cut[0], cut[1], rows.messages[cut[2]], rows.lines[cut[2]] + cut[3], is_unsure)
 
@@ -89,7 +92,7 @@ def cut_records(
     buffer: NDArray[np.uint8], messages: Messages, which: NDArray[np.int64], lines: bool
 ) -> Rows:
     """The messages `which`, whole or line by line; of an array every element is a row."""
-    starts, ends = _text_spans(buffer, messages, which)
+    starts, ends = messages.starts[which], messages.ends[which]
     newlines = kernel.count_newlines(buffer, starts[0], ends[-1]) if lines else 0
     starts, ends, row_of, line = _split(
         buffer, starts, ends, np.full(len(starts), not lines), newlines
@@ -138,23 +141,15 @@ class Numbering:
         return numbers + np.arange(len(numbers))
 
 
-def _text_spans(
-    buffer: NDArray[np.uint8], messages: Messages, which: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and ends of the messages `which`, without byte order marks."""
-    marked = np.empty(len(which), np.bool_)
-    kernel.starting_with(buffer, messages.starts, messages.ends, which, _BYTE_ORDER_MARK, marked)
-    return messages.starts[which] + len(_BYTE_ORDER_MARK) * marked, messages.ends[which]
-
-
 def _split(
     buffer: NDArray[np.uint8],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     is_one: NDArray[np.bool_],
     newlines: int,
+    has_marks: bool = True,
 ) -> NDArray[np.int64]:
     """Starts, ends, which of the given pieces they are from, and lines there, of all rows."""
     cut = np.empty((4, len(starts) + newlines), np.int64)
-    rows = kernel.split_lines(buffer, starts, ends, is_one, cut[0], cut[1], cut[2], cut[3])
+    rows = kernel.split_lines(buffer, starts, ends, is_one, has_marks, *cut)
     return cut[:, :rows]

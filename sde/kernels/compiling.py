@@ -94,6 +94,19 @@ def _place(context, builder, kind, array, at, count=1):
 
 
 @intrinsic
+def unlikely(typing, condition):
+    """The condition, which seldom holds: the compiler keeps what depends on it out of the way."""
+
+    def generate(context, builder, signature, args):
+        bit = ir.IntType(1)
+        kind = ir.FunctionType(bit, [bit, bit])
+        expect = cgutils.get_or_insert_function(builder.module, kind, "llvm.expect.i1")
+        return builder.call(expect, [args[0], bit(0)])
+
+    return types.boolean(types.boolean), generate
+
+
+@intrinsic
 def load_word(typing, buffer, at):
     """The eight bytes buffer[at : at + 8], the first one lowest."""
 

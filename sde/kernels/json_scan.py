@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from sde.kernels.compiling import kernel, load_byte, store
-from sde.kernels.json_numbers import BAD, NOTHING
+from sde.kernels.json_numbers import BAD, NOTHING, TEXT
 from sde.kernels.json_paths import (
     FULL,
     MOMENT,
@@ -43,12 +43,12 @@ from sde.kernels.json_text import ESCAPED, NO_ROOM, QUOTE, skip_blanks, string_e
 from sde.kernels.json_values import (
     DATASET_NAME,
     IGNORED,
-    OUT_OF_ROOM,
     STREAM_NAME,
     TUPLE_TIME,
+    bare_at,
     put_entry,
     put_of_envelope,
-    scalar,
+    text_at,
 )
 
 # Numbers of the paths of a tuple that are no fields; a record has but the root.
@@ -235,9 +235,15 @@ def _walk(
                     continue
             else:
                 start = p
-                kind, p, first, second, number, text_end = scalar(buffer, p, end, spare)
-                if kind >= BAD:
-                    return NO_TEXT if kind == OUT_OF_ROOM else LEFT, spare, part, noted
+                kind, number, text_end = TEXT, 0.0, spare
+                if c == QUOTE:
+                    p, first, second, text_end = text_at(buffer, p, end, spare)
+                    if p < 0:
+                        return NO_TEXT if p == NO_ROOM else LEFT, spare, part, noted
+                else:
+                    kind, p, first, second, number = bare_at(buffer, p, end)
+                    if kind == BAD:
+                        return LEFT, spare, part, noted
                 role = IGNORED
                 if child >= 0:
                     role = _role(child, is_tuple, inside, has_values, unwanted)

@@ -48,11 +48,20 @@ def skip_blanks(buffer, p, end):
 @kernel
 def _is_utf8(buffer, p, end):
     while p < end:
+        if p + 8 <= end and not load_word(buffer, p) & HIGH_BITS:
+            p += 8
+            continue
         lead = load_byte(buffer, p)
+        if lead < 0x80:
+            p += 1
+            continue
+        if 0xC2 <= lead < 0xE0 and p + 1 < end and load_byte(buffer, p + 1) & 0xC0 == 0x80:
+            p += 2
+            continue
         more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-        if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
+        if more < 2 or lead > 0xF4 or p + more >= end:
             return False
-        code = lead & (0x3F >> more) if more else lead
+        code = lead & (0x3F >> more)
         for i in range(1, more + 1):
             if load_byte(buffer, p + i) & 0xC0 != 0x80:
                 return False

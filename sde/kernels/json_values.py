@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
-from sde.kernels.compiling import kernel, load_byte, store
+from sde.kernels.compiling import kernel, load_byte, store, unlikely
 from sde.kernels.json_numbers import (
     BAD,
     DECIMAL,
@@ -19,9 +19,8 @@ from sde.kernels.json_numbers import (
     TEXT,
     number_at,
 )
-from sde.kernels.json_text import ESCAPED, NO_ROOM, QUOTE, string_end, unescape
+from sde.kernels.json_text import ESCAPED, NO_STRING, QUOTE, string_end, unescape
 
-OUT_OF_ROOM = BAD + 1  # for what an escaped text stands for
 # What the value of a tuple is, where it is not that of a field (which has its number).
 DATASET_NAME, STREAM_NAME, TUPLE_TIME, IGNORED = -1, -2, -3, -4
 
@@ -50,26 +49,32 @@ def _literal(buffer, p, end):
 
 
 @njit(inline="always")
-def scalar(buffer, p, end, spare):
-    """(type, place after it, first word, second word, float, next spare place) of a value.
+def text_at(buffer, p, end, spare):
+    """(place after its closing quote, start, end, next spare place) of the text quoted at p.
 
-    A text with escapes is written to buffer[spare:]; a row goes on at p, before `end`.
+    The place is NO_STRING or NO_ROOM if there is none. A text with escapes is written to
+    buffer[spare:].
     """
-    if load_byte(buffer, p) == QUOTE:
-        quote = string_end(buffer, p + 1, end)
-        if quote >= 0:
-            return TEXT, quote + 1, p + 1, quote, 0.0, spare
+    quote = string_end(buffer, p + 1, end)
+    if unlikely(quote < 0):
         if quote != ESCAPED:
-            return BAD, p, 0, 0, 0.0, spare
+            return NO_STRING, 0, 0, spare
         quote, text_end = unescape(buffer, p + 1, end, spare)
-        if quote < 0:
-            return OUT_OF_ROOM if quote == NO_ROOM else BAD, p, 0, 0, 0.0, spare
-        return TEXT, quote + 1, spare, text_end, 0.0, text_end
+        return quote + 1 if quote >= 0 else quote, spare, text_end, text_end
+    return quote + 1, p + 1, quote, spare
+
+
+@njit(inline="always")
+def bare_at(buffer, p, end):
+    """(type, place after it, first word, second word, float) of a number, `true`, `false`, `null`.
+
+    The row goes on at p, before `end`.
+    """
     kind, after, first, number = number_at(buffer, p, end)
-    if kind != BAD:
-        return kind, after, first, after if kind == LONG_DECIMAL else 0, number, spare
-    kind, after = _literal(buffer, p, end)
-    return kind, after, p, after, 0.0, spare
+    if unlikely(kind == BAD):
+        kind, after = _literal(buffer, p, end)
+        return kind, after, p, after, 0.0
+    return kind, after, first, after if kind == LONG_DECIMAL else 0, number
 
 
 @njit(inline="always")
@@ -86,11 +91,13 @@ def put_entry(entry, field, kind, first, second, number, entries):
 
 
 @kernel
-def _is_own_text(buffer, start, end):
-    """Whether a decimal number is written as its text form is: `7.5`, not `7.50` or `75e-1`."""
-    if load_byte(buffer, start) == _MINUS:
-        start += 1
-    if end - start > 16 or load_byte(buffer, end - 1) == _ZERO:
+def _is_own_text(buffer, kind, first, start, end):
+    """Whether a number is written as its text form is: `7` or `7.5`, not `-0`, `7.50`, `75e-1`."""
+    negative = load_byte(buffer, start) == _MINUS
+    if kind == INTEGER:
+        return first != 0 or not negative
+    start += negative
+    if kind != DECIMAL or end - start > 16 or load_byte(buffer, end - 1) == _ZERO:
         return False
     if load_byte(buffer, start) == _ZERO and load_byte(buffer, start + 2) == _ZERO:
         return False  # a small number may be written with an exponent
@@ -111,26 +118,23 @@ def put_of_envelope(
     """
     spans, times = outcome
     if role == TUPLE_TIME:
-        if kind == INTEGER and time_range[0] <= first <= time_range[1]:
-            store(times, row, first)
-            return True
-        if kind == DECIMAL and time_range[0] <= number <= time_range[1]:
-            store(times, row, np.int64(math.floor(number)))
-            return True
-        return kind == NOTHING
-    place = 0
-    if role == STREAM_NAME:
-        place = 2
-        if kind == INTEGER and (first != 0 or load_byte(buffer, start) != _MINUS):
-            first, second = start, after
-        elif kind == DECIMAL and _is_own_text(buffer, start, after):
-            first, second = start, after
-        elif load_byte(buffer, start) != QUOTE:
+        if unlikely(kind != INTEGER):
+            if kind != DECIMAL:
+                return kind == NOTHING
+            if not time_range[0] <= number <= time_range[1]:
+                return False
+            first = np.int64(math.floor(number))
+        if not time_range[0] <= first <= time_range[1]:
             return False
-    elif load_byte(buffer, start) != QUOTE:
-        return False
+        store(times, row, first)
+        return True
+    if unlikely(load_byte(buffer, start) != QUOTE):
+        if role != STREAM_NAME or not _is_own_text(buffer, kind, first, start, after):
+            return False
+        first, second = start, after
     if second <= first or second - first > longest_name:
         return False
+    place = 0 if role == DATASET_NAME else 2
     store(spans, place * times.size + row, first)
     store(spans, (place + 1) * times.size + row, second)
     return True

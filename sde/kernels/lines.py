@@ -72,11 +72,20 @@ def _is_blank(byte):
     return byte == 32 or byte == 13 or byte == 9 or byte == _NEWLINE
 
 
+@njit(inline="always")
+def _text_start(buffer, start, end):
+    """Where the text of a message starts: behind a byte order mark."""
+    if start + 3 <= end and buffer[start] == 0xEF:
+        if buffer[start + 1] == 0xBB and buffer[start + 2] == 0xBF:
+            return start + 3
+    return start
+
+
 @kernel
 def open_first_lines(buffer, starts, ends, is_open):
     """is_open[i]: message i has several lines, and the first that is not blank ends without }."""
     for i in range(starts.size):
-        p = starts[i]
+        p = _text_start(buffer, starts[i], ends[i])
         while p < ends[i] and _is_blank(buffer[p]):
             p += 1
         line_end = _line_end(buffer, p, ends[i])
@@ -87,14 +96,17 @@ def open_first_lines(buffer, starts, ends, is_open):
 
 
 @kernel
-def split_lines(buffer, starts, ends, is_one, row_starts, row_ends, row_messages, row_lines):
+def split_lines(
+    buffer, starts, ends, is_one, has_marks, row_starts, row_ends, row_messages, row_lines
+):
     """Every line that is not blank, without the blanks around it; how many there are.
 
-    A message that is one is not split, though there are newlines in it.
+    A message that is one is not split, though there are newlines in it. A message may begin with
+    a byte order mark, if has_marks.
     """
     rows = 0
     for i in range(starts.size):
-        line_start = starts[i]
+        line_start = _text_start(buffer, starts[i], ends[i]) if has_marks else starts[i]
         line = 0
         while line_start < ends[i]:
             line_end = ends[i] if is_one[i] else _line_end(buffer, line_start, ends[i])

@@ -151,6 +151,42 @@ def test_what_cannot_be_read_gets_its_reason_also_where_nobody_reads_it(payload,
         assert list(rows) == [(0, 0), (2, 0)]
 
 
+def test_records_are_not_read_one_by_one(monkeypatch):
+    monkeypatch.setattr("sde.decoding.json_tables.read_record", None)
+    records = [
+        TRADE,
+        {
+            "trader": {"id": "Z\u00fcrich\n"},
+            "px": None,
+            "legs": [],
+            "symbol": True,
+            "a.b": {"c": 1},
+        },
+        {"a": {"b": {"c": 2}}, "legs": [[1, [2]], 3], "x": {}},
+    ]
+    payloads = [json.dumps(record, indent=1).encode() for record in records]
+    payloads.append(json.dumps(records).encode())
+    for paths in (None, {"symbol", "trader.id", "legs[1].px", "legs[0][1][0]", "a.b.c"}):
+        for each in (None, "legs"):
+            wanted = None if paths is None else frozenset(paths)
+            assert_equals_the_naive_way(payloads, wanted, each=each)
+
+
+def test_the_values_of_one_shape_may_be_of_any_type():
+    values = [1, 2.5, "x", "\u00e9\n", None, True, False, 2**63, 1e300, 0.1 + 0.2]
+    records = [{"a": {"b": a}, "c": [b, {"d": a}]} for a in values for b in values]
+    payloads = [json.dumps(record).encode() for record in records]
+    for paths in (None, frozenset({"a.b", "c[1].d"}), frozenset({"c[0]"})):
+        assert_equals_the_naive_way(payloads, paths)
+
+
+def test_a_record_with_more_elements_than_there_was_room_for_is_read():
+    order = {"id": 7, "items": [{"n": i, "t": "\u00e9" * (i % 7)} for i in range(5000)], "z": 1}
+    payload = json.dumps(order).encode()
+    for paths in (None, frozenset({"id", "items.n", "z"})):
+        assert_equals_the_naive_way([payload, b'{"items":[1]}', payload], paths, each="items")
+
+
 def test_as_deep_as_is_allowed_is_read():
     payload = b'{"b":' + b"[" * 31 + b"1" + b"]" * 31 + b"}"
     assert rows_of(payload) == [{"b" + "[0]" * 31: "1"}]

@@ -397,16 +397,21 @@ def test_offsets_far_apart_are_kept_exactly():
     ]
 
 
-def test_what_machines_write_is_never_read_row_by_row(monkeypatch):
+def test_what_machines_and_people_write_is_never_read_row_by_row(monkeypatch):
     monkeypatch.setattr("sde.decoding.segments.read_tuple", None)
+    monkeypatch.setattr("sde.decoding.rows.orjson", None)
     rows = [
         b'{"dataset":"Forex","stream":"S1","time":1700000000123,"values":{"id":"S1","p":110.11}}',
         b'{"dataset": "Forex", "stream": "S1", "p": -1.5e-3, "on": true, "off": null}',
         b'{"dataSetkey":"Forex","streamID":"\xc3\xa9","values":{"time":"06:07","p":"110.11"}}',
         b'{"dataset":"Forex","stream":"S1","extra":1,"values":{"p":0.8444218515250481},"more":2}',
         b'{"dataset":"Forex","stream":"S1","values":{}}',
+        b'{"dataset":"Forex","stream":"Z\\u00fcrich","values":{"a\\nb":"\\ud83d\\ude00 \\"x\\""}}',
+        b'{"values":{"p":1,"at":{"venue":[1,{"x":"\\n"}],"none":[]}},"stream":7,"dataset":"Forex"}',
+        b'{"dataset":"Forex","time":1700000000123.5,"stream":-7.25,"p":true,"q":{},"r":null}',
     ]
-    assert len(naive.tuples_of(decode(*rows, b"\n".join(rows)).blocks)) == 10
+    alone = [*rows, b'{\n"dataset": "Forex",\n"stream": "S1",\n"values": {\n"p": [\n1]}\n}\n']
+    assert_equals_the_naive_way([*alone, b"\n".join(rows)])
 
 
 def test_nothing_is_read_beyond_the_end_of_the_last_message():
