@@ -46,6 +46,7 @@ class Clock(TopicFollower):
         self._began = time.time() - time.monotonic()
         self._due: int | None = self._now()  # whether a tick is needed is not known yet
         self._has_ticked = False
+        self._has_told_left = False  # what is left of each partition, once
 
     def on_poll(self, messages: list[Message]) -> bool:
         for message in messages:
@@ -53,10 +54,14 @@ class Clock(TopicFollower):
             # Before the first tick nothing tells a copy of an old word from a new one.
             if isinstance(record, Due) and self._has_ticked:
                 self._due = record.at
-        if self._due is not None and self._due <= self._now():
-            self._loop.write(self._tick(), 0)
-            self._due = self._now() + round(_SILENCE_SECONDS * 1000)
+        tick = self._tick()
+        is_due = self._due is not None and self._due <= tick.time
+        # The shards learn early which partitions there are: all count for a new data set.
+        if is_due or (tick.left and not self._has_told_left):
+            self._loop.write(tick, 0)
+            self._due = tick.time + round(_SILENCE_SECONDS * 1000)
             self._has_ticked = True
+            self._has_told_left |= bool(tick.left)
         return False
 
     def _tick(self) -> Tick:
