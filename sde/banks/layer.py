@@ -239,9 +239,9 @@ class Layer:
         `watermark` is that of the data set, by the layer's own clock.
         """
         meant = self.meant(selection)
+        slots = self._slots_of(meant, room)
         if len(meant.block):
             groups = meant.groups(self.reach is Reach.WHOLE)
-            slots = self._slots_of(meant, room)
             self._add(meant, groups, slots)
             if self.reach is not Reach.NAMED:
                 self._shed(groups, slots)

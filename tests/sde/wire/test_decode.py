@@ -20,6 +20,7 @@ MESSAGES = [
     {**CREATE, "params": {"epsilon": 0.1}, "key": "k", "value": ["v", "w"], "scope": "stream"},
     {**CREATE, "scope": {"stream": "s"}, "window": WINDOW, "time": "t", "ttl": "1d", "reuse": True},
     {**CREATE, "window": {"size": 100, "keep": 200}, "idle": "1h", "sites": "*", "deadline": "2s"},
+    {**CREATE, "key": ["k", "l"], "where": "v > 0"},
     {"op": "delete", "id": "r", "uid": "u", "sites": ["a", "b"], "deadline": "1s"},
     {"op": "estimate", "id": "r", "uid": "u", "query": {"key": "a"}, "stream": "s", "end": 5},
     {"op": "estimate", "id": "r", "uids": ["u", "v"], "from": "2024-01-01T00:00:00Z", "to": 2**52},

@@ -206,9 +206,7 @@ def test_what_is_kept_is_bounded():
     assert asked.paths["/base/schemas/ids/1000"] == 1
 
 
-@pytest.mark.parametrize(
-    "url", ["", "registry:8081", "ftp://r", "file:///etc/passwd", "http://a:b@r"]
-)
+@pytest.mark.parametrize("url", ["registry:8081", "ftp://r", "file:///etc/passwd", "http://a:b@r"])
 def test_an_address_that_is_none_is_told_at_once_without_its_password(url):
     with pytest.raises(ValueError, match="expected http") as caught:
         RegistrySettings(url)
