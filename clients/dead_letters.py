@@ -24,21 +24,13 @@ def recent_faults(settings: KafkaSettings, topic: str, seconds: float) -> Counte
         raise Unreachable(f"Kafka's settings: {error.args[0].str()}") from error
     try:
         return _count(consumer, topic, round((time.time() - seconds) * 1000))
-    except KafkaException as error:
-        raise Unreachable(f"topic {topic!r}: {error.args[0].str()}") from error
     finally:
         consumer.close()
 
 
 def _count(consumer: Consumer, topic: str, since_ms: int) -> Counter[str]:
     found: Counter[str] = Counter()
-    numbers = consumer.list_topics(topic, _SECONDS).topics[topic].partitions
-    wanted = [TopicPartition(topic, number, since_ms) for number in numbers]
-    starts = [at for at in consumer.offsets_for_times(wanted, _SECONDS) if at.offset >= 0]
-    ends = {}
-    for at in starts:
-        ends[at.partition] = consumer.get_watermark_offsets(at, _SECONDS)[1]
-        at.offset = max(at.offset, ends[at.partition] - _MOST)
+    starts, ends = _places(consumer, topic, since_ms)
     if not starts:
         return found
     consumer.assign(starts)
@@ -51,6 +43,31 @@ def _count(consumer: Consumer, topic: str, since_ms: int) -> Counter[str]:
             if at.offset >= ends.get(at.partition, 0):
                 ends.pop(at.partition, None)
     return found
+
+
+def _places(
+    consumer: Consumer, topic: str, since_ms: int
+) -> tuple[list[TopicPartition], dict[int, int]]:
+    """Where to begin in each partition that has such messages, and the offsets of their ends.
+
+    Asked again for a while: a partition whose leader moves, or that is so new that it has none,
+    answers a moment later.
+    """
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        try:
+            numbers = consumer.list_topics(topic, _SECONDS).topics[topic].partitions
+            wanted = [TopicPartition(topic, number, since_ms) for number in numbers]
+            starts = [at for at in consumer.offsets_for_times(wanted, _SECONDS) if at.offset >= 0]
+            ends = {at.partition: consumer.get_watermark_offsets(at, _SECONDS)[1] for at in starts}
+            break
+        except KafkaException as error:
+            if time.monotonic() >= deadline:
+                raise Unreachable(f"topic {topic!r}: {error.args[0].str()}") from error
+            time.sleep(_SECONDS_A_POLL)
+    for at in starts:
+        at.offset = max(at.offset, ends[at.partition] - _MOST)
+    return starts, ends
 
 
 def _codes(payload: bytes) -> list[str]:

@@ -1,16 +1,14 @@
 """Plug-ins on the running engine: added, used, restarted, misbehaving, while others go on."""
 
-import base64
 import json
 import shutil
 import time
 
 import pytest
-from integration.shared_engine.plugin_keys import AUTHOR, STRANGER, public
-from plugin_sources import TOTAL, WAYS, plugin_request, touchy
+from integration.shared_engine.plugin_keys import AUTHOR, STRANGER, plug_in, public, signed
+from plugin_sources import TOTAL, WAYS, touchy
 
 from clients import Refused
-from sde.wire.plugins import signed_bytes
 from synopses import CountMin, Items
 from synopses.examples import geofence
 from tests.docs.markdown_pages import ROOT, pages
@@ -23,13 +21,6 @@ STREAMS = [f"s{i}" for i in range(5)]
 START = 1_700_000_000_000
 
 
-def signed(name, source, key=AUTHOR):
-    request = plugin_request(name, source)
-    del request["id"], request["op"]
-    signature = base64.b64encode(key.sign(signed_bytes(name, request["sha256"]))).decode()
-    return request | {"key": public(key), "signature": signature}
-
-
 @pytest.fixture(scope="module")
 def folder(engine):
     """Where `sde serve` was called, and where its user made a key as the page on plug-ins says."""
@@ -40,10 +31,6 @@ def folder(engine):
 def sde(engine):
     with engine.client() as client:
         yield client
-
-
-def plug_in(sde, name, source, key=AUTHOR):
-    return sde.submit("plugin", **signed(name, source, key)).result()["value"]
 
 
 def send(sde, dataset, numbers):
