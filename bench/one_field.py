@@ -20,7 +20,8 @@ import numpy as np
 from bench.decode import messages
 from bench.one_shard import OneShard
 from bench.throughput.cases import HUNDRED, ONE, PER_STREAM, Definition, definitions
-from bench.throughput.tuples import DATASET, in_lines, make_tuples
+from bench.throughput.forms import in_lines
+from bench.throughput.tuples import DATASET, make_tuples
 from sde.decoding import Limits, decode_tuples
 from sde.tuples.block import Block
 

@@ -21,8 +21,9 @@ from bench.site import DATA, Site, new_site
 from bench.tables import markdown_table
 from bench.throughput import cases
 from bench.throughput.cases import PER_STREAM
+from bench.throughput.forms import ARROW, FORMS, IN_LINES, JSON, again_and_again
 from bench.throughput.topics import Loader
-from bench.throughput.tuples import FORMS, TIMES_AS_MANY, Tuples, again_and_again, make_tuples
+from bench.throughput.tuples import Tuples, make_tuples
 from clients.processes import family
 
 _DISTINCT = 500_000
@@ -39,8 +40,8 @@ def main() -> int:
     with new_site() as site, site.engine, site.client(300) as sde:
         loader, parts = Loader(site.servers), make_tuples(_DISTINCT)
         cases.create(sde, PER_STREAM)
-        for form in FORMS:
-            count = given.tuples * TIMES_AS_MANY[form]
+        for form in (JSON, IN_LINES, ARROW):
+            count = given.tuples * FORMS[form].times_as_many
             for _ in range(given.turns):
                 found[form] = _turn(site, loader, form, parts, count)
             print(f"{form}: {_told(found[form])}", flush=True)

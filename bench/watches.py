@@ -23,8 +23,9 @@ from bench.goals import Goal, verdict
 from bench.machine import RESULTS, measured_on
 from bench.rates import Mark, batch_rate
 from bench.site import DATA, Site, new_site
+from bench.throughput.forms import again_and_again
 from bench.throughput.topics import Loader
-from bench.throughput.tuples import DATASET, STREAMS, again_and_again, make_tuples
+from bench.throughput.tuples import DATASET, STREAMS, make_tuples
 from clients import Client
 
 _DISTINCT = 250_000

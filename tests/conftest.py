@@ -14,10 +14,14 @@ from xdist.workermanage import WorkerController
 from service.broker import embedded
 from service.broker.embedded import EmbeddedBroker
 
-# The same examples in every run. No deadline: a kernel's first call may have to compile it, and
-# the machine may be busy.
+# The same examples in every run; SDE_EXAMPLES asks for more of them, or fewer. No deadline: a
+# kernel's first call may have to compile it, and the machine may be busy.
 settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "steady",
+    deadline=None,
+    derandomize=True,
+    max_examples=int(os.environ.get("SDE_EXAMPLES", "100")),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("steady")
 

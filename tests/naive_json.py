@@ -60,13 +60,13 @@ def read(messages, paths, limits=None, each=None, lines=False):
 
 def tables(found):
     """The same from tables; fails if a row is there twice or out of order."""
-    rows = {}
+    rows, last = {}, (-1, -1)
     for table in found:
         columns = {path: (list(c.texts()), c.valid) for path, c in table.columns.items()}
         for i in range(len(table)):
             place = int(table.message_of[i]), int(table.lines[i])
-            assert place not in rows
-            assert not rows or place > max(rows)
+            assert place > last
+            last = place
             rows[place] = {
                 path: texts[i]
                 for path, (texts, valid) in columns.items()

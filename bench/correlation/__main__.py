@@ -35,6 +35,7 @@ from bench.throughput.topics import Loader, make_topic
 from bench.throughput.tuples import PARTITIONS
 from clients import Client
 from service.broker.embedded import EmbeddedBroker
+from service.kafka.config import Config
 
 _TOPIC = "ticks"
 
@@ -42,7 +43,7 @@ _TOPIC = "ticks"
 def examine(engine: Serving, loader: Loader, stocks: int, rounds: int) -> Found:
     market = Market(stocks)
     load = loader.put(_TOPIC, market.parcels(PARTITIONS))
-    with engine.client(_TOPIC) as sde:
+    with engine.client() as sde:
         sde.create(
             "dft",
             dataset=market.dataset,
@@ -100,7 +101,8 @@ def main() -> int:
         servers = broker.bootstrap_servers
         make_topic(servers, _TOPIC)
         loader = Loader(servers)
-        with serving(Path(folder, "engine"), servers, "correlation", [_TOPIC]) as engine:
+        kafka: Config = {"bootstrap.servers": servers}
+        with serving(Path(folder, "engine"), kafka, "correlation", _TOPIC) as engine:
             for stocks in options.stocks:
                 found.append(examine(engine, loader, stocks, options.rounds))
                 print(line(found[-1]), flush=True)

@@ -11,8 +11,9 @@ import numpy as np
 
 from bench.scale.cases import stream_name, tuples_of
 from bench.site import DATA, Site, new_site
+from bench.throughput.forms import again_and_again
 from bench.throughput.topics import Loader
-from bench.throughput.tuples import DATASET, STREAMS, Tuples, again_and_again
+from bench.throughput.tuples import DATASET, STREAMS, Tuples
 from clients import Client
 from clients.processes import folder_bytes
 from synopses import CountMin, Items

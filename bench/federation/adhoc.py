@@ -22,7 +22,7 @@ import numpy as np
 from confluent_kafka import Consumer, TopicPartition
 
 from bench.federation.sites import NAMES, FederatedSite, running_sites
-from bench.throughput.tuples import BYTES
+from bench.throughput.layouts import BYTES
 from clients import Client
 
 STREAMS, EVERY = 5000, 10

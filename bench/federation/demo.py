@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.federation.sites import NAMES, FederatedSite, running_sites
-from bench.throughput.tuples import BYTES
+from bench.throughput.layouts import BYTES
 from clients import Answer, Client
 
 TUPLES, STREAMS = 40_000, 500  # of each site

@@ -26,11 +26,13 @@ from bench.machine import RESULTS, measured_on
 from bench.serving import Serving, serving
 from bench.throughput import engine as throughput
 from bench.throughput.cases import PER_STREAM, Case
+from bench.throughput.forms import JSON, again_and_again
 from bench.throughput.topics import Loader, make_topic
-from bench.throughput.tuples import DATASET, STREAMS, again_and_again, make_tuples
+from bench.throughput.tuples import DATASET, STREAMS, make_tuples
 from clients import Answer, Client
 from clients.engine_process import EngineProcess
 from service.broker.embedded import EmbeddedBroker
+from service.kafka.config import Config
 
 _TOPIC = "latency"
 _PACES = 3  # that are measured
@@ -42,11 +44,13 @@ _KEPT_UP = 0.95  # of the pace asked for: less is not half load
 def lying_pace(engine: Serving, sde: Client, servers: str, count: int) -> float:
     """A Count-Min for each stream, filled; returns the pace the engine takes tuples at with such,
     when they all lie ready."""
-    loader, tuples = Loader(servers), make_tuples(min(count, 1_000_000))
-    case = Case(PER_STREAM, "json")
-    _, *rates = (
-        throughput.measure(engine, loader, case, _TOPIC, tuples, count) for _ in range(_PACES + 1)
-    )  # the first one warms it up
+    topic, tuples = f"{_TOPIC}-lying", make_tuples(min(count, 1_000_000))
+    make_topic(servers, topic)
+    loader = Loader(servers)
+    load = loader.put(topic, again_and_again(JSON, tuples, count))
+    loader.show()
+    case = Case(PER_STREAM, JSON)
+    _, *rates = (throughput.measure(engine, case, load) for _ in range(_PACES + 1))  # one warms up
     sde.create("count_min", dataset=DATASET, uid="counted", key="trader", scope="stream")
     catch_up(engine, servers)
     return median(rates)
@@ -55,7 +59,7 @@ def lying_pace(engine: Serving, sde: Client, servers: str, count: int) -> float:
 def catch_up(engine: Serving, servers: str) -> None:
     """Return when everything that was sent is read."""
     loader = Loader(servers)
-    load = loader.put(_TOPIC, again_and_again("json", make_tuples(20 * STREAMS), 1))
+    load = loader.put(_TOPIC, again_and_again(JSON, make_tuples(20 * STREAMS), 1))
     loader.show()
     throughput.wait_until_read(engine, load)
 
@@ -117,9 +121,10 @@ def measure(folder: Path, questions: int, seconds: float, count: int, starts: in
     with EmbeddedBroker(folder / "broker") as broker:
         servers = broker.bootstrap_servers
         make_topic(servers, _TOPIC)
+        kafka: Config = {"bootstrap.servers": servers}
         with (
-            serving(folder / "engine", servers, "latency", [_TOPIC]) as engine,
-            engine.client(_TOPIC) as sde,
+            serving(folder / "engine", kafka, "latency", _TOPIC) as engine,
+            engine.client() as sde,
         ):
             lying = lying_pace(engine, sde, servers, count)
             live = live_pace(engine, servers, lying)

@@ -10,8 +10,9 @@ import sys
 import time
 
 from bench.latency.sent_again import Repeater, record_batches, send
+from bench.throughput.forms import one_a_message
 from bench.throughput.topics import drop_topics, make_topic
-from bench.throughput.tuples import make_tuples, one_a_message
+from bench.throughput.tuples import make_tuples
 
 _MESSAGES = 400_000  # that are sent again and again
 _PAUSE = 0.005  # seconds, when enough was sent

@@ -12,8 +12,9 @@ from bench.batches import Batch, read_batches
 from bench.rates import Mark, batch_rate
 from bench.scale.cases import Case
 from bench.site import DATA, Site
+from bench.throughput.forms import again_and_again
 from bench.throughput.topics import Load, Loader
-from bench.throughput.tuples import DATASET, Tuples, again_and_again
+from bench.throughput.tuples import DATASET, Tuples
 from clients import Client
 from clients.processes import folder_bytes, memory
 

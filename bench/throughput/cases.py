@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bench.throughput.tuples import DATASET, FORMS
+from bench.throughput.forms import ARROW, FORMS, IN_LINES, JSON
+from bench.throughput.tuples import DATASET
 from clients import Client
 from synopses import KINDS, Synopsis
 
@@ -73,4 +74,9 @@ def delete(sde: Client, uids: list[str]) -> None:
         pending.result()
 
 
-CASES = [Case(s, form) for form in FORMS for s in (PER_STREAM, ONE, HUNDRED, EACH_KIND)]
+_ALL = (PER_STREAM, ONE, HUNDRED, EACH_KIND)
+CASES = [
+    Case(synopses, form)
+    for form in FORMS
+    for synopses in (_ALL if form in (JSON, IN_LINES, ARROW) else (PER_STREAM,))
+]

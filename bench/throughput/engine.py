@@ -1,8 +1,9 @@
-"""The engine's tuples a second: load a topic, let it be seen, and read the engine's own log."""
+"""The engine's tuples a second: have it read a loaded topic, and look at its own log."""
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Sequence
 
 from bench.batches import Batch
@@ -10,24 +11,23 @@ from bench.rates import Mark, whole_rate
 from bench.serving import Serving
 from bench.throughput import cases
 from bench.throughput.cases import Case
-from bench.throughput.topics import Load, Loader
-from bench.throughput.tuples import Tuples, again_and_again
+from bench.throughput.forms import FORMS
+from bench.throughput.topics import Load
 
 _SECONDS = 300.0
 
 
-def measure(
-    engine: Serving, loader: Loader, case: Case, topic: str, tuples: list[Tuples], count: int
-) -> float:
-    """Tuples a second with the synopses of the case, which exist only meanwhile."""
-    load = loader.put(topic, again_and_again(case.form, tuples, count))
-    with engine.client(topic) as sde:
+def measure(engine: Serving, case: Case, load: Load) -> float:
+    """Tuples a second with the synopses of the case; they, and the source, exist only meanwhile."""
+    name = f"read-{uuid.uuid4().hex}"
+    with engine.client() as sde:
         uids = cases.create(sde, case.synopses)
-        loader.show()
-        rate = whole_rate(wait_until_read(engine, load))
+        sde.add_source(name, topic=load.topic, start="earliest", **FORMS[case.form].mapping)
+        rate = whole_rate(wait_until_read(engine, load.of_source(name)))
         seen = sde.describe(uids[0])
         if seen.tuples != load.tuples:
             raise SystemExit(f"{case.name}: the engine counted {seen.tuples} of {load.tuples}")
+        sde.remove_source(name)
         cases.delete(sde, uids)
     return rate
 

@@ -6,14 +6,18 @@ nothing when it ends and answers nothing while it runs.
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import fastavro
 import orjson
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 from datasketches import count_min_sketch
 
+from bench.throughput.layouts import AVRO_SCHEMA
 from bench.throughput.worker import COUNT_MIN, Job, Progress
 
 _CONFIG = {
@@ -25,7 +29,8 @@ _CONFIG = {
     "queued.min.messages": 1_000_000,
     "queued.max.messages.kbytes": 256 << 10,
 }
-_AT_ONCE = {"json": 10_000, "lines": 20, "arrow": 2}
+_AT_ONCE = {"lines": 20, "arrow": 2}  # messages; of others:
+_MOST_AT_ONCE = 10_000
 
 
 class Sketches(dict[str, Any]):
@@ -39,6 +44,23 @@ def from_json(messages: list[Any], sketches: Sketches) -> int:
     for message in messages:
         tuple_ = loads(message.value())
         sketches[tuple_["stream"]].update(tuple_["values"]["trader"])
+    return len(messages)
+
+
+def from_trades(messages: list[Any], sketches: Sketches) -> int:
+    loads = orjson.loads
+    for message in messages:
+        trade = loads(message.value())
+        if trade["venue"] == "X" and trade["qty"] > 0:
+            sketches[trade["symbol"]].update(trade["trader"]["id"])
+    return len(messages)
+
+
+def from_avro(messages: list[Any], sketches: Sketches) -> int:
+    read, schema = fastavro.schemaless_reader, fastavro.parse_schema(json.loads(AVRO_SCHEMA))
+    for message in messages:
+        trade = read(io.BytesIO(message.value()), schema)
+        sketches[trade["symbol"]].update(trade["trader"])
     return len(messages)
 
 
@@ -96,6 +118,8 @@ def _columns(messages: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 _WAYS: dict[tuple[str, str], Callable[[list[Any], Sketches], int]] = {
     ("json", "stream"): from_json,
+    ("trades", "stream"): from_trades,
+    ("avro", "stream"): from_avro,
     ("lines", "stream"): from_lines,
     ("arrow", "stream"): from_frames,
     ("json", "dataset"): json_into_one,
@@ -107,12 +131,12 @@ _WAYS: dict[tuple[str, str], Callable[[list[Any], Sketches], int]] = {
 def main() -> None:
     job = Job.from_arguments()
     count, sketches, progress = _WAYS[job.form, job.scope], Sketches(), Progress()
-    consumer = Consumer({"bootstrap.servers": job.servers, **_CONFIG})
+    consumer = Consumer({**job.kafka, **_CONFIG})
     consumer.assign([TopicPartition(job.topic, partition, 0) for partition in job.ends])
     left = sum(job.ends.values())
     while left:
         # Never more than there is: it would wait for messages that do not come.
-        messages = consumer.consume(min(left, _AT_ONCE[job.form]), 1.0)
+        messages = consumer.consume(min(left, _AT_ONCE.get(job.form, _MOST_AT_ONCE)), 1.0)
         if messages:
             progress.add(count(messages, sketches))
             left -= len(messages)

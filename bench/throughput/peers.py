@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.rates import Mark, TooShort, batch_rate, steady_rate
+from bench.throughput.forms import FORMS, JSON
 from bench.throughput.topics import Load
 from bench.throughput.worker import Job
+from service.kafka.config import Config
 
 ROOT = Path(__file__).parents[2]
 _SECONDS = 600.0
@@ -24,7 +26,7 @@ class Peer:
 
     name: str
     module: str
-    form: str = "json"
+    form: str = JSON
     scope: str = "stream"
     processes: int = 2
     slow: bool = False  # it gets a part of the tuples, which takes it as long
@@ -34,12 +36,12 @@ class Peer:
 
 LOOP = "bench.throughput.loop"
 USER = Peer("own loop, 2 processes", LOOP)  # what the goals call U
+ONE_SKETCH = Peer("own loop, 2 processes, one sketch", LOOP, scope="dataset")
 PEERS = [
     USER,
     Peer("own loop, 1 process", LOOP, processes=1),
-    Peer("own loop, 2 processes, one sketch", LOOP, scope="dataset"),
-    Peer("own loop, 2 processes", LOOP, form="lines"),
-    Peer("own loop, 2 processes", LOOP, form="arrow"),
+    ONE_SKETCH,
+    *(Peer(USER.name, LOOP, form) for form in FORMS if form != JSON),
     Peer("Quix Streams", "bench.throughput.quix_job", slow=True, own_interpreter=True),
     Peer("Bytewax", "bench.throughput.bytewax_job", slow=True, own_interpreter=True),
     Peer(
@@ -64,9 +66,9 @@ class PeerFailed(Exception):
     """A peer ended with an error; the message says why."""
 
 
-def measure(peer: Peer, servers: str, load: Load, python: Path) -> float:
+def measure(peer: Peer, kafka: Config, load: Load, python: Path) -> float:
     """Tuples a second."""
-    marks = _run([_command(peer, job, python) for job in _jobs(peer, servers, load)])
+    marks = _run([_command(peer, job, python) for job in _jobs(peer, kafka, load)])
     total = sum(worker[-1].tuples for worker in marks)
     if total != load.tuples:
         raise PeerFailed(f"{peer.name} counted {total} of {load.tuples} tuples")
@@ -76,14 +78,14 @@ def measure(peer: Peer, servers: str, load: Load, python: Path) -> float:
         raise PeerFailed(str(short)) from short
 
 
-def _jobs(peer: Peer, servers: str, load: Load) -> list[Job]:
+def _jobs(peer: Peer, kafka: Config, load: Load) -> list[Job]:
     name = f"{peer.name}-{uuid.uuid4().hex}"
     workers = [f"127.0.0.1:{port}" for port in _free_ports(peer.processes)]
     return [
         Job(
-            servers=servers,
+            kafka=kafka,
             topic=load.topic,
-            form=peer.form,
+            form=FORMS[peer.form].read_as,
             scope=peer.scope,
             ends={p: end for p, end in load.ends.items() if p % peer.processes == number},
             name=name,

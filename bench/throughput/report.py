@@ -11,20 +11,39 @@ from bench.goals import Goal
 from bench.machine import in_one_line
 from bench.rates import Spread
 from bench.tables import markdown_table
-from bench.throughput.cases import HUNDRED, ONE, PER_STREAM
-from bench.throughput.peers import USER
+from bench.throughput.cases import HUNDRED, PER_STREAM
+from bench.throughput.forms import (
+    ARROW,
+    AVRO,
+    ESCAPED,
+    IN_LINES,
+    JSON,
+    LZ4,
+    MAPPED,
+    TLS,
+    ZSTD,
+)
+from bench.throughput.peers import ONE_SKETCH, USER
 
 ENGINE = "engine"
-_GOALS = [  # who, form, against whom (per-stream case, one tuple a message), how many times
-    (f"{ENGINE}: {PER_STREAM}", "json", USER.name, 1.2),
-    (f"{ENGINE}: {ONE}", "json", USER.name, 1.2),
-    (f"{ENGINE}: {HUNDRED}", "json", USER.name, 0.4),
-    (f"{ENGINE}: {PER_STREAM}", "lines", USER.name, 2.0),
-    (f"{ENGINE}: {PER_STREAM}", "arrow", USER.name, 5.0),
-    (f"{ENGINE}: {PER_STREAM}", "json", "Quix Streams", 10.0),
-    (f"{ENGINE}: {PER_STREAM}", "json", "Bytewax", 5.0),
+_ENGINE_PER_STREAM, _LOOP = f"{ENGINE}: {PER_STREAM}", USER.name
+_GOALS = [  # who, form, against whom, reading what form, how many times
+    (_ENGINE_PER_STREAM, JSON, _LOOP, JSON, 3.0),
+    (_ENGINE_PER_STREAM, LZ4, _LOOP, LZ4, 2.2),
+    (_ENGINE_PER_STREAM, LZ4, _ENGINE_PER_STREAM, JSON, 0.85),
+    (_ENGINE_PER_STREAM, ZSTD, _LOOP, ZSTD, 2.2),
+    (_ENGINE_PER_STREAM, ZSTD, _ENGINE_PER_STREAM, JSON, 0.85),
+    (_ENGINE_PER_STREAM, TLS, _LOOP, TLS, 1.6),
+    (_ENGINE_PER_STREAM, ESCAPED, _ENGINE_PER_STREAM, JSON, 0.6),
+    (_ENGINE_PER_STREAM, MAPPED, _LOOP, MAPPED, 2.0),
+    (_ENGINE_PER_STREAM, AVRO, _ENGINE_PER_STREAM, JSON, 1.0),
+    (_ENGINE_PER_STREAM, IN_LINES, _LOOP, JSON, 3.0),
+    (_ENGINE_PER_STREAM, ARROW, _LOOP, JSON, 6.0),
+    (f"{ENGINE}: {HUNDRED}", JSON, ONE_SKETCH.name, JSON, 2.0),
+    (_ENGINE_PER_STREAM, JSON, "Quix Streams", JSON, 10.0),
+    (_ENGINE_PER_STREAM, JSON, "Bytewax", JSON, 5.0),
 ]
-_HEADER = ("who", "form", "thousand tuples/s", "times the own loop")
+_HEADER = ("who", "form", "thousand tuples/s", "times the own loop", "on the same topic")
 
 
 @dataclass
@@ -39,25 +58,27 @@ class Results:
     def spread(self, who: str, form: str) -> Spread:
         return Spread.of(list(self.rates[who, form].values()))
 
-    def ratio(self, who: str, form: str, other: str) -> Spread | None:
-        """To another contender's per-stream case with one tuple a message, round by round."""
-        ours, theirs = self.rates.get((who, form), {}), self.rates.get((other, "json"), {})
+    def ratio(self, who: str, form: str, other: str, other_form: str = JSON) -> Spread | None:
+        """To another contender that reads another form, round by round."""
+        ours, theirs = self.rates.get((who, form), {}), self.rates.get((other, other_form), {})
         rounds = ours.keys() & theirs.keys()
         return Spread.of([ours[n] / theirs[n] for n in rounds]) if rounds else None
 
     def goals(self) -> list[Goal]:
         found = []
-        for who, form, other, bound in _GOALS:
-            ratio = self.ratio(who, form, other)
+        for who, form, other, other_form, bound in _GOALS:
+            ratio = self.ratio(who, form, other, other_form)
             figure = None if ratio is None else ratio.median
-            found.append(Goal(f"{who}, {form}, against {other}", figure, bound, " times"))
+            name = f"{who}, {form}, against {other}, {other_form}"
+            found.append(Goal(name, figure, bound, " times"))
         return found
 
     def rows(self) -> list[tuple[str, ...]]:
         rows = []
         for who, form in self.rates:
-            ratio = self.ratio(who, form, USER.name)
-            rows.append((who, form, _shown(self.spread(who, form), 1000), _shown(ratio, 1)))
+            ratios = [self.ratio(who, form, USER.name, other) for other in (JSON, form)]
+            rate = _shown(self.spread(who, form), 1000)
+            rows.append((who, form, rate, *(_shown(ratio, 1) for ratio in ratios)))
         return rows
 
     def plain(self) -> list[dict[str, Any]]:
@@ -82,7 +103,7 @@ def _shown(spread: Spread | None, unit: float) -> str:
 
 
 def line(row: tuple[str, ...]) -> str:
-    widths = (36, 6, 26, 20)
+    widths = (36, 15, 24, 19, 19)
     return " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
@@ -105,11 +126,15 @@ def write(results: Results, machine: dict[str, str], skipped: list[str], folder:
     lines = [
         "# Tuples a second",
         "",
-        "114-byte JSON tuples of 5000 streams, one topic with two partitions, broker included in",
-        "the same cores. `json`: one tuple a message; `lines`: 1000; `arrow`: frames as the SDK",
+        "114-byte JSON tuples of 5000 streams; a topic with two partitions for each form, which",
+        "everybody reads; the broker is included in the same cores. `json`: one tuple a message,",
+        "kept plain, with lz4 or zstd, or read over TLS; `escaped json`: a name with an accent in",
+        "each tuple; `mapped json`: nested records of others, with a filter and a product of",
+        "fields; `avro`: the same flat; `lines`: 1000 tuples a message; `arrow`: frames as the SDK",
         "makes them. Median of the rounds (worst-best); ratios are taken within a round, to the",
-        "own loop in two processes with a sketch for each stream and one tuple a message. The",
-        "engine saves its state and answers; the loops do neither. `python -m bench.throughput`.",
+        "own loop in two processes with a sketch for each stream: reading `json`, and reading the",
+        "same topic. The engine saves its state and answers; the loops do neither.",
+        "`python -m bench.throughput`.",
         "",
         in_one_line(machine),
         "",
@@ -122,18 +147,21 @@ def write(results: Results, machine: dict[str, str], skipped: list[str], folder:
     _draw(results, folder / "throughput.png")
 
 
+def _colour(who: str) -> str:
+    return "tab:blue" if who.startswith(ENGINE) else "tab:orange"
+
+
 def _draw(results: Results, path: Path) -> None:
     import matplotlib  # only here: it takes a second to import
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    colours = {"json": "tab:blue", "lines": "tab:orange", "arrow": "tab:green"}
     entries = list(results.rates)
     figure, axes = pyplot.subplots(figsize=(10, 0.32 * len(entries) + 1.2))
     for place, (who, form) in enumerate(entries):
         spread = results.spread(who, form)
-        axes.barh(place, spread.median / 1e6, color=colours[form], alpha=0.7)
+        axes.barh(place, spread.median / 1e6, color=_colour(who), alpha=0.7)
         axes.plot([spread.least / 1e6, spread.most / 1e6], [place, place], "|-", color="0.2", ms=6)
     axes.set_yticks(range(len(entries)), [f"{who}, {form}" for who, form in entries])
     axes.invert_yaxis()

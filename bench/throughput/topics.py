@@ -7,7 +7,7 @@ the last one is in, and then everything.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from confluent_kafka import Producer
@@ -43,6 +43,10 @@ class Load:
         each = zip(self.starts, self.counts, strict=True)
         return {partition: start + len(counts) for partition, (start, counts) in enumerate(each)}
 
+    def of_source(self, name: str) -> Load:
+        """The same as a source reads it: the engine's offsets are under its name, too."""
+        return replace(self, topic=f"{name}/{self.topic}")
+
     def read(self, offsets: dict[tuple[str, int], int]) -> int:
         """Tuples before these offsets; other topics and what was there before do not count."""
         return sum(
@@ -62,9 +66,10 @@ def _quietly(servers: str) -> dict[str, str | int]:
     return {"bootstrap.servers": servers, "log_level": 0}
 
 
-def make_topic(servers: str, topic: str) -> None:
-    large = {"max.message.bytes": str(16 << 20)}
-    ensure_topics(_quietly(servers), [TopicSpec(topic, PARTITIONS, large)])
+def make_topic(servers: str, topic: str, codec: str = "producer") -> None:
+    """`codec` is how the broker keeps the messages; "producer": as they come."""
+    config = {"max.message.bytes": str(16 << 20), "compression.type": codec}
+    ensure_topics(_quietly(servers), [TopicSpec(topic, PARTITIONS, config)])
 
 
 def drop_topics(servers: str, topics: list[str]) -> None:

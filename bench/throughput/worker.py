@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from dataclasses import asdict, dataclass
+from typing import Any
 
 COUNT_MIN = {"num_hashes": 5, "num_buckets": 272}  # epsilon 0.01, delta 0.01, as the engine's
 _TUPLES_A_MARK = 10_000
@@ -17,14 +18,18 @@ _TUPLES_A_MARK = 10_000
 
 @dataclass(frozen=True)
 class Job:
-    servers: str
+    kafka: dict[str, Any]  # settings of a client
     topic: str
-    form: str  # "json", "lines" or "arrow"
+    form: str  # "json", "trades", "lines", "arrow" or "avro"
     scope: str  # "stream": a sketch for each; "dataset": one
     ends: dict[int, int]  # partitions to read, and the offset behind the last message of each
     name: str  # of the run; consumer groups are named by it
     workers: list[str]  # addresses, for those that talk to each other
     number: int  # which of them this is
+
+    @property
+    def servers(self) -> str:
+        return str(self.kafka["bootstrap.servers"])
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -1,4 +1,4 @@
-"""What outlives a batch on a real engine: windows, watches, snapshots; rescaling and a kill."""
+"""What outlives a batch on a real engine: windows, watches, snapshots; rescaling."""
 
 import itertools
 import json
@@ -127,16 +127,6 @@ def test_rescaling_changes_no_answer(sde, process, filled):
 
 def by_number(path):
     return int(path.name)
-
-
-def test_after_a_kill_states_are_the_same_and_the_watch_goes_on(sde, process, filled):
-    before = next(filled).number
-    process.kill()
-    process.start()
-    assert states(sde) == expected()
-    after = [answer.number for answer in itertools.islice(filled, 3)]
-    assert after[0] > before
-    assert after == sorted(set(after))
 
 
 def test_what_has_outlived_its_time_is_deleted(sde, filled):

@@ -89,21 +89,10 @@ def test_a_new_version_takes_over_running_synopses_while_tuples_flow(sde):
     assert sde.estimate("total whole").value == before + sent
 
 
-def test_after_a_kill_the_plug_in_and_its_states_are_there(engine):
-    with engine.client() as sde:
-        before = sde.submit("plugins").result()["value"]
-        value, tuples = sde.estimate("total whole").value, sde.describe("total whole").tuples
-    engine.process.kill()
-    engine.process.start()
-    with engine.client(timeout=180) as sde:
-        assert sde.submit("plugins").result()["value"] == before
-        assert sde.estimate("total whole").value == value
-        send(sde, "used", [1.0] * 100)
-        reaches(sde, "total whole", tuples + 100)
-        assert sde.estimate("total whole").value == value + 100
-        for uid in ("total whole", "total each", "total windowed"):
-            sde.delete(uid)
-        assert sde.submit("unplug", name="total").result()["value"] == ["total@1", "total@2"]
+def test_a_plug_in_that_nothing_uses_any_more_is_unplugged(sde):
+    for uid in ("total whole", "total each", "total windowed"):
+        sde.delete(uid)
+    assert sde.submit("unplug", name="total").result()["value"] == ["total@1", "total@2"]
 
 
 def test_the_commands_of_the_page_work_with_signatures_as_shown(folder):
@@ -176,7 +165,7 @@ def quarantined(sde, uid):
 
 
 def test_misbehaving_plug_ins_are_quarantined_while_a_count_min_on_the_stream_stays_exact(sde):
-    ways = [way for way in WAYS if way != "silent"]
+    ways = ["raises", "loops", "exits", "hoards", "babbles"]  # all: tests/sde/plugins
     for added in [sde.submit("plugin", **signed(way, touchy(way))) for way in ways]:
         added.result()
     for created in [

@@ -3,7 +3,7 @@
 import tracemalloc
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from wire_messages import create
 
@@ -14,7 +14,6 @@ from sde.testing import LocalEngine
 T0 = 1_700_000_000_000
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.tuples(

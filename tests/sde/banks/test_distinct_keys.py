@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from wire_messages import create
 
@@ -170,7 +170,6 @@ def test_one_reader_of_a_field_gets_every_tuple(monkeypatch):
     assert engine.ask(op="describe", uid="a")["value"]["tuples"] > 0
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 9)), min_size=1, max_size=60))
 def test_pairs_of_group_and_key_are_numbered_as_they_first_appear(rows):
     keys = Items.of([key for _, key in rows]).keys

@@ -6,7 +6,7 @@ import naive_decoding
 import naive_json as naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sde.decoding import Limits
@@ -282,7 +282,6 @@ PAYLOADS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(PAYLOADS, max_size=8), PATHS, EACH, st.booleans())
 def test_any_messages_become_what_reading_their_records_one_by_one_gives(
     payloads, paths, each, lines

@@ -101,7 +101,6 @@ PAYLOADS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(PAYLOADS, max_size=12))
 def test_any_messages_become_what_reading_them_one_by_one_gives(payloads):
     assert_equals_the_naive_way(payloads)
@@ -110,7 +109,6 @@ def test_any_messages_become_what_reading_them_one_by_one_gives(payloads):
 NEEDS = st.builds(Needs, st.frozensets(NAMES, max_size=3), st.booleans(), st.booleans())
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(PAYLOADS, max_size=12), st.dictionaries(st.sampled_from(["Forex", "é"]), NEEDS))
 def test_leaving_out_what_nobody_reads_changes_nothing_else(payloads, needs):
     messages, wanted = naive.messages(payloads), NeedsByDataset(needs)
@@ -193,7 +191,6 @@ def _ids(blocks):
     }
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(VALUES.filter(lambda v: not isinstance(v, list)), min_size=1, max_size=20))
 def test_a_field_as_numbers_is_what_each_value_stands_for(values):
     rows = [{"dataset": "d", "stream": "s", "values": {"v": v}} for v in values]
@@ -423,7 +420,6 @@ def test_nothing_is_read_beyond_the_end_of_the_last_message():
         assert len(decode_tuples(exact, 1, LIMITS).letters) == 1
 
 
-@settings(max_examples=300, deadline=None)
 @given(written(GOOD), st.lists(damaged(written(GOOD)), max_size=4), st.data())
 def test_rows_of_one_shape_are_read_as_any_others(row, others, data):
     """A shape is learnt from the first row; the others have it, nearly have it, or another one."""

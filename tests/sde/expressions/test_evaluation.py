@@ -12,8 +12,6 @@ from synopses.hashing import key_text
 from tests.sde.expressions import naive_expressions as naive
 from tests.sde.expressions.made_expressions import COLUMNS, ROWS, column, expressions
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=300)
-
 
 def texts_of(result):
     valid = np.ones(len(result), bool) if result.valid is None else result.valid
@@ -30,7 +28,6 @@ def rows_of(made):
     return [{name: values[i] for name, (values, _) in made.items()} for i in range(ROWS)]
 
 
-@SETTINGS
 @given(expressions(), COLUMNS)
 def test_every_expression_gives_what_plain_python_gives_row_by_row(expression, made):
     columns = {name: column(values, coded) for name, (values, coded) in made.items()}
@@ -38,7 +35,6 @@ def test_every_expression_gives_what_plain_python_gives_row_by_row(expression, m
     assert found == [naive.text(naive.value(expression, row)) for row in rows_of(made)]
 
 
-@SETTINGS
 @given(expressions(), COLUMNS)
 def test_it_holds_where_plain_python_says_true(expression, made):
     columns = {name: column(values, coded) for name, (values, coded) in made.items()}
@@ -46,7 +42,6 @@ def test_it_holds_where_plain_python_says_true(expression, made):
     assert found == [naive.truth(expression, row) is True for row in rows_of(made)]
 
 
-@SETTINGS
 @given(expressions(), COLUMNS)
 def test_a_row_gives_the_same_alone_as_among_others(expression, made):
     """So that an answer does not depend on how tuples were put into blocks."""
@@ -162,7 +157,6 @@ def test_no_rows_give_no_values(expression):
     assert len(holds(expression, columns, 0)) == 0
 
 
-@SETTINGS
 @given(st.lists(st.text(max_size=20), min_size=1))
 def test_any_characters_pass_through_the_functions_of_texts(texts):
     made = {"t": column([*texts, "\udfff".encode("utf-8", "replace").decode()])}

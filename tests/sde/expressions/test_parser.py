@@ -4,7 +4,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sde.expressions import ExpressionError, Type, parse, paths, type_of
@@ -13,10 +13,7 @@ from sde.expressions.parser import DEEPEST, LONGEST, MOST_NODES
 from sde.expressions.tree import nodes
 from tests.sde.expressions.made_expressions import expressions
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=300)
 
-
-@SETTINGS
 @given(expressions())
 def test_the_canonical_text_parses_to_the_same_tree(expression):
     assert parse(str(expression)) == expression
@@ -140,7 +137,6 @@ def test_what_is_within_the_limits_is_taken():
     assert len(list(nodes(parse(f"a in ({items})")))) == MOST_NODES
 
 
-@SETTINGS
 @given(st.binary(max_size=60))
 def test_random_bytes_raise_nothing_but_the_one_error(data):
     for text in (data.decode("latin-1"), data.decode("utf-8", "surrogateescape")):
@@ -153,13 +149,11 @@ PIECES = st.sampled_from(
 )
 
 
-@SETTINGS
 @given(st.lists(PIECES, max_size=30), st.sampled_from(["", " "]))
 def test_words_of_the_language_in_any_order_raise_nothing_but_the_one_error(pieces, between):
     read(between.join(pieces))
 
 
-@SETTINGS
 @given(expressions(), st.data())
 def test_a_damaged_expression_raises_nothing_but_the_one_error(expression, data):
     text = str(expression)

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sde.infore import (
@@ -69,7 +69,6 @@ def outcome(message, running):
         return refused.fault
 
 
-@settings(max_examples=600, deadline=None)
 @given(requests(), RUNNING)
 def test_any_request_is_translated_or_refused_with_a_reason(message, running):
     found = outcome(message, running)
@@ -83,7 +82,6 @@ def test_any_request_is_translated_or_refused_with_a_reason(message, running):
         assert [decode_request(one, "elsewhere") for one in again] == found
 
 
-@settings(max_examples=300, deadline=None)
 @given(requests(), RUNNING, JSON)
 def test_any_request_gets_a_reply_that_is_json(message, running, value):
     found = outcome(message, running)

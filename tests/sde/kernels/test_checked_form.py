@@ -22,7 +22,12 @@ REACHES = {
 def run(*arguments, checked="1"):
     return subprocess.run(
         [sys.executable, *arguments],
-        env={**os.environ, "SDE_CHECKED_KERNELS": checked, "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "SDE_CHECKED_KERNELS": checked,
+            "SDE_EXAMPLES": "20",
+            "PYTHONPATH": str(ROOT),
+        },
         cwd=ROOT,
         capture_output=True,
         text=True,

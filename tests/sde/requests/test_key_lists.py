@@ -4,7 +4,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from wire_messages import create, tuples
 
@@ -31,7 +31,6 @@ def asked(engine, **fields):
     return engine.ask(op="estimate", **fields)
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
 @given(st.lists(st.tuples(st.text(max_size=6), st.text(max_size=6)), max_size=10))
 def test_the_text_of_a_key_of_several_fields_is_their_json_array(pairs):
     columns = [Texts.of(column) for column in zip(*pairs, strict=True)] or [Texts.of([])] * 2

@@ -34,7 +34,6 @@ def creates(draw):
     return {"kind": kind, "params": params}
 
 
-@settings(max_examples=300)
 @given(creates(), st.sampled_from(["dataset", "stream", {"stream": "s"}]))
 def test_any_parameters_get_one_reply(created, scope):
     engine = LocalEngine(shards=2)

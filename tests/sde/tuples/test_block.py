@@ -3,7 +3,7 @@
 import naive_decoding as naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sde.tuples.block import Block, first_words
@@ -75,7 +75,6 @@ def test_codes_of_texts_that_are_not_there_are_refused():
             Block.from_bytes(wrong.to_bytes())
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data(), st.booleans())
 def test_damaged_bytes_are_refused(data, compress):
     good = block().to_bytes(compress)
@@ -149,7 +148,6 @@ def test_identities_are_spread_evenly():
 NUMBER_LIKE = st.text("0123456789.eE+- truefalsn", max_size=24)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(NUMBER_LIKE, st.floats().map(repr), st.text(max_size=8)), max_size=10))
 def test_a_text_counts_as_the_number_it_is_written_as(texts):
     expected = [naive.number(text) for text in texts]

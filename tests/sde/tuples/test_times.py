@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sde.decoding import plain
@@ -13,7 +13,6 @@ from synopses.hashing import number_texts
 from synopses.texts import Texts
 from tests.sde.tuples import naive_times as naive
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=200)
 T = 1_700_000_000_000  # 2023-11-14T22:13:20Z
 
 
@@ -79,19 +78,16 @@ def damaged(draw):
     return text[:at] + put + text[at + draw(st.integers(0, 1)) :]
 
 
-@SETTINGS
 @given(st.lists(TEXTS, max_size=20))
 def test_every_form_in_one_column_is_read_as_datetime_reads_it(texts):
     assert_equals_the_naive_way(texts)
 
 
-@SETTINGS
 @given(st.lists(damaged(), max_size=20))
 def test_damaged_times_are_read_as_datetime_reads_them_or_not_at_all(texts):
     assert_equals_the_naive_way(texts)
 
 
-@SETTINGS
 @given(st.lists(st.one_of(st.binary(max_size=30), FORMS.map(str.encode)), max_size=20))
 def test_garbage_never_raises_and_leaves_the_rows_beside_it_alone(values):
     column = column_of_bytes(values)
@@ -212,7 +208,6 @@ def test_seconds_with_three_decimals_keep_every_millisecond():
     assert times_of(*texts, format="s") == times[times >= 0].tolist()
 
 
-@SETTINGS
 @given(st.lists(st.one_of(st.floats(), st.floats(-1e12, 1e12)), max_size=20))
 def test_a_number_and_its_text_are_the_same_time(numbers):
     numbers = np.array(numbers, np.float64)
