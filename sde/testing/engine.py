@@ -10,6 +10,7 @@ from typing import Any, Self
 import orjson
 
 from sde.decoding import Messages
+from sde.decoding.schemas import Schemas
 from sde.federation.frames import is_frame
 from sde.limits import StateLimits
 from sde.plugins.trust import OPEN, Trust
@@ -50,7 +51,8 @@ class LocalEngine:
     `union` holds what goes round the loop with the next batch, `from_sites` the frames of other
     sites that it brings, `outbound` those for other sites with their names, `letters` the dead
     letters, `due` when the next tick is needed.
-    Plug-ins are taken from anybody unless `trust` says otherwise.
+    Plug-ins are taken from anybody unless `trust` says otherwise. `schemas` is the registry that
+    sources of Avro and Protobuf ask.
 
     >>> engine = LocalEngine()
     >>> create = {"op": "create", "uid": "u", "dataset": "d", "kind": "count_min", "key": "k"}
@@ -72,6 +74,7 @@ class LocalEngine:
         secrets: Mapping[str, str] | None = None,
         seal: LoopSeal | None = None,
         has_log: bool = False,
+        schemas: Schemas | None = None,
     ) -> None:
         self.wiring = Wiring(
             shards=shards,
@@ -94,7 +97,7 @@ class LocalEngine:
         self.wanted: NeedsByDataset | None = None  # of tuples, as the last batch had it
         self.batch = 0
         self.now = TIME  # when what comes from other sites arrives
-        self._ingest = self.wiring.ingest()
+        self._ingest = self.wiring.ingest(schemas)
         self._offsets: dict[tuple[str, int], int] = {}
 
     @property

@@ -95,7 +95,7 @@ METHODS: dict[type, dict[str, str]] = {
         "watches": "",
     },
     LocalEngine: {
-        "__init__": "shards limits snapshots trust site secrets seal has_log",
+        "__init__": "shards limits snapshots trust site secrets seal has_log schemas",
         "ask": "**request",
         "replies": BATCH,
         "run": BATCH,
