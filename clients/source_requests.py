@@ -19,7 +19,10 @@ Start = Moment | Mapping[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceInfo:
-    """A source that is read, and its mapping."""
+    """A source that is read, and its mapping.
+
+    `dead_letters`: how many of its records became some, since it has its mapping.
+    """
 
     name: str = ""
     topic: str = ""
@@ -34,6 +37,7 @@ class SourceInfo:
     delimiter: str = ","
     schema: str | None = field(default=None, repr=False)
     changes: str | None = None
+    dead_letters: int = 0
     raw: Message = field(repr=False)
 
     @classmethod

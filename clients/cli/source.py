@@ -12,6 +12,7 @@ import orjson
 
 from clients.cli.printing import print_json, print_table
 from clients.cli.session import Session, connected
+from clients.source_requests import SourceInfo
 from clients.wording import time_text
 
 _FORMATS = ("tuples", "json", "lines", "csv", "arrow", "avro", "protobuf")
@@ -158,23 +159,24 @@ def try_(session: Session, topic: str, limit: int, mapping: dict[str, Any]) -> N
 @source.command("list")
 @connected
 def list_(session: Session) -> None:
-    """List the sources that are read."""
+    """List the sources that are read.
+
+    With the number of records that became dead letters since a source has its mapping.
+    """
     with session.client() as client:
         found = client.sources()
     if session.as_json:
         print_json([each.raw for each in found])
         return
-    rows = [
-        [each.name, each.topic, each.format, each.dataset or "", each.stream or "", _text(each)]
-        for each in found
-    ]
-    columns = ["source", "topic", "format", "dataset", "stream", "fields"]
-    print_table(columns, rows, whole=("source",))
+    columns = ["source", "topic", "format", "dataset", "stream", "fields", "dead letters"]
+    print_table(columns, [_row(each) for each in found], whole=("source",))
 
 
-def _text(each: Any) -> str:
+def _row(each: SourceInfo) -> list[Any]:
     fields = "all" if each.fields is None else ", ".join(f"{n}={e}" for n, e in each.fields.items())
-    return f"{fields} where {each.where}" if each.where else fields
+    fields += f" where {each.where}" if each.where else ""
+    names = (each.name, each.topic, each.format, each.dataset or "", each.stream or "")
+    return [*names, fields, each.dead_letters]
 
 
 @source.command()

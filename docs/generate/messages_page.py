@@ -79,7 +79,8 @@ _VALUES = {
     "release": "the kinds that go on",
     "source": "its name",
     "unsource": "its name",
-    "sources": "the fields of each",
+    "sources": "the fields of each, and `dead_letters`: how many of its records became some since "
+    "it has its mapping",
     "preview": "`messages` (how many were looked at), `tuples`, `dead_letters`",
     "sites": "for each site whether it answers, and bytes sent and received",
 }
@@ -124,7 +125,8 @@ are too large together (64 MiB).
 What is no tuple at all becomes a message on the dead-letter topic: `topic`, `partition`,
 `offset` and `line` say where it stood, `code` and `message` what was wrong, `bytes` how long it
 was, `excerpt` has its first 1024 bytes in base64. Of one message at most 1000 lines are
-reported one by one."""
+reported one by one; one more letter says how many `lines` followed. `source` is the name of the
+source that read it, if one did."""
 
 
 def text() -> str:

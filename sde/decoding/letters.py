@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
 from sde.wire.faults import Code, Fault
 from sde.wire.replies import dead_letter
+
+
+def count_refused(letters: Iterable[Mapping[str, Any]]) -> int:
+    """How many records letters are about: each about one, but for those that say how many."""
+    return sum(letter.get("lines", 1) for letter in letters)
 
 
 class Letters:
@@ -32,11 +39,11 @@ class Letters:
             self._add(message, line, fault, payload)
         self._counts[message] += 1
 
-    def _add(self, message: int, line: int, fault: Fault, payload: bytes) -> None:
+    def _add(self, message: int, line: int, fault: Fault, payload: bytes, **more: object) -> None:
         m = self._messages
         offset = int(m.offsets[message])
         letter = dead_letter(m.topic, m.partition, offset, line, fault, payload)
-        self._letters.append((message, line, letter))
+        self._letters.append((message, line, {**letter, **more}))
 
     def sorted(self) -> list[dict[str, object]]:
         """All letters, in the order of the lines they are about. To be called once, at the end."""
@@ -46,6 +53,7 @@ class Letters:
                 text = f"{more} more lines of this message were refused, not told one by one"
                 after_every_line = 1 << 32
                 fault = Fault(Code.TOO_LARGE, text)
-                self._add(message, after_every_line, fault, self._messages.payload(message))
+                payload = self._messages.payload(message)
+                self._add(message, after_every_line, fault, payload, lines=more)
         self._letters.sort(key=lambda entry: entry[:2])
         return [letter for _, _, letter in self._letters]

@@ -40,7 +40,18 @@ class FromSite(Struct, frozen=True, kw_only=True, tag="site", omit_defaults=True
     batch: int | None = None
 
 
-Arrived = Asked | AskedInfore | Unreadable | Told | FromSite
+class FromSource(Struct, frozen=True, kw_only=True, tag="source"):
+    """To the state of shard 0: how many records of a source became dead letters in one reading.
+
+    `changed`: the version of the mapping that they were read with; see `ReadSource`.
+    """
+
+    source: str
+    changed: int
+    refused: int
+
+
+Arrived = Asked | AskedInfore | Unreadable | Told | FromSite | FromSource
 
 _decoder = msgspec.json.Decoder(list[Arrived])
 
@@ -54,5 +65,5 @@ def unpack_arrived(body: bytes) -> list[Arrived]:
 
 
 def for_all_shards(arrived: Arrived) -> bool:
-    """Whether every shard gets it; what sites say goes to shard 0 alone."""
-    return not isinstance(arrived, FromSite)
+    """Whether every shard gets it; what sites and sources say goes to shard 0 alone."""
+    return not isinstance(arrived, FromSite | FromSource)

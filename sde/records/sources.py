@@ -10,12 +10,14 @@ from sde.wire.sources import Source
 class ReadSource(Struct, frozen=True):
     """A source, and the version of the set that it begins with, at its `from`.
 
-    `at`: when that was asked, in ms; "latest" is what comes from then on.
+    `at`: when that was asked, in ms; "latest" is what comes from then on. `changed`: the version of
+    the set that it has its mapping since.
     """
 
     source: Source
     since: int
     at: int
+    changed: int = 0
 
 
 class SourceSet(Struct, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ class SourceBook:
             if (source.topic, source.start) == (known.source.topic, known.source.start):
                 since, at = known.since, known.at
         others = [one for one in self.current.sources if one.source.name != wanted.name]
-        sources = [*others, ReadSource(source, since, at)]
+        sources = [*others, ReadSource(source, since, at, version)]
         if len(sources) > _MOST or len(msgspec.json.encode(sources)) > _MOST_BYTES:
             raise Refusal(
                 Code.LIMIT_EXCEEDED,

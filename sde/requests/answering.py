@@ -17,6 +17,7 @@ from sde.records.result import (
 from sde.requests.boundary import fault_of
 from sde.requests.describing import describe, figures
 from sde.requests.questions import ask, export
+from sde.requests.source_list import list_sources
 from sde.requests.tables import ask_streams, list_streams
 from sde.requests.watch_list import list_watches
 from sde.shard.shard import Shard
@@ -31,7 +32,6 @@ from sde.wire import (
     Snapshots,
     Streams,
     Watches,
-    message_of,
 )
 from sde.wire.requests import Read
 from sde.wire.sources import Preview, Sources
@@ -71,8 +71,7 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
                 return Refused(asked.attached.fault)
             return VersionList(asked.attached.versions if shard.number == 0 else [])
         case Sources():
-            sources = shard.registry.sources.current.sources
-            return Done(value=[message_of(one.source) for one in sources])
+            return list_sources(shard)
         case Preview():
             if asked.attached.fault is not None:
                 return Refused(asked.attached.fault)

@@ -1,6 +1,7 @@
 """ingest: bytes become blocks, requests and dead letters, each bound for its shards.
 
 messages of the data topics ────> on_data ─────> blocks (one shard each), letters
+dead letters of a source ───────> refused_of ──> how many there are (one shard)
 messages of the request topic ──> on_requests ─> requests (every shard)
 messages of the peers topic ────> on_peers ────> what other sites ask (every shard) and say (one)
 messages of the union topic ────> on_loop ─────> what the engine tells itself (every shard)
@@ -9,7 +10,7 @@ messages of the union topic ────> on_loop ─────> what the engi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ import orjson
 from msgspec import structs
 
 from sde.decoding import Decoded, Limits, Messages, decode_records, decode_tuples
+from sde.decoding.letters import count_refused
 from sde.decoding.mapping import Mapper
 from sde.decoding.preview import preview
 from sde.decoding.schemas import Schemas, no_schemas
@@ -26,7 +28,7 @@ from sde.federation.peers import Peers
 from sde.federation.request import split
 from sde.infore import is_infore, translate
 from sde.plugins.trust import Trust
-from sde.records.arrived import Arrived, FromSite, Told
+from sde.records.arrived import Arrived, FromSite, FromSource, Told
 from sde.records.asked import AnyAsked, Asked, AskedInfore, Attached, Unreadable
 from sde.records.loop import (
     Admit,
@@ -40,6 +42,7 @@ from sde.records.loop import (
 )
 from sde.records.position import Position
 from sde.records.seal import Forged, LoopSeal, NotOurs, is_sealed
+from sde.records.sources import ReadSource
 from sde.records.versions import Place
 from sde.shard.versions import Versions
 from sde.tuples.needs import NeedsByDataset
@@ -72,6 +75,12 @@ _DEEPEST = 32  # levels of a request: more can be read than can be written down 
 
 
 Peek = Callable[[Preview], list[Messages]]  # some messages of its topics
+
+
+def refused_of(read: ReadSource, letters: Sequence[ReplyFields]) -> FromSource:
+    """What shard 0 is told of the dead letters of a source."""
+    refused = count_refused(letters)
+    return FromSource(source=read.source.name, changed=read.changed, refused=refused)
 
 
 class Ingest:

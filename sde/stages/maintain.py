@@ -21,7 +21,7 @@ from sde.federation import maintain_watches as federation_watches
 from sde.federation.ingest import stray
 from sde.infore import translate
 from sde.limits import StateLimits
-from sde.records.arrived import Arrived, FromSite, Told
+from sde.records.arrived import Arrived, FromSite, FromSource, Told
 from sde.records.asked import AnyAsked, Asked, AskedInfore, Unreadable
 from sde.records.loop import (
     Admit,
@@ -43,6 +43,7 @@ from sde.records.loop import (
 from sde.records.partial import Partial, Reply, Subject
 from sde.records.position import Position
 from sde.records.result import Done, Refused, Result
+from sde.requests import source_list
 from sde.requests.answering import answer
 from sde.requests.changing import CHANGES, Changes
 from sde.requests.each import EachWatcher
@@ -109,7 +110,7 @@ class Maintain:
             match one:
                 case Asked() | AskedInfore() | Unreadable():
                     self._on_request(one)
-                case Told() | FromSite():
+                case Told() | FromSite() | FromSource():
                     pass
                 case never:
                     assert_never(never)
@@ -162,6 +163,9 @@ class Maintain:
                 if self._shard.number == 0:
                     federation.note_message(self._shard, one)
                     self._before.append(one)
+            elif isinstance(one, FromSource):
+                source_list.note_refused(self._shard, one)
+                self._before.append(one)
             elif isinstance(one, Told):
                 match one.message:
                     case Tick() as tick:
@@ -440,7 +444,8 @@ def apply_loop(shard: Shard, message: Loop, watcher: Watcher | None = None) -> l
 
 def open_shard(number: int, of: int, store: Store, limits: StateLimits) -> Shard:
     """A shard with everything that this stage keeps in it."""
-    return Shard(number, of, store, limits, federation.beside(number))
+    beside = {**federation.beside(number), **source_list.beside(number)}
+    return Shard(number, of, store, limits, beside)
 
 
 def replay(shard: Shard, entry: bytes) -> None:
@@ -463,6 +468,8 @@ def _apply_all(shard: Shard, logged: list[Arrived]) -> None:
         match arrived:
             case FromSite():
                 federation.note_message(shard, arrived)
+            case FromSource():
+                source_list.note_refused(shard, arrived)
             case Told(message=message):
                 apply_loop(shard, message)
             case Asked(role=None, request=request):

@@ -34,6 +34,7 @@ from sde.records.seal import LoopSeal
 from sde.records.sources import SourceSet
 from sde.requests.examining import admit, write
 from sde.shard.shard import Shard
+from sde.stages.ingest import refused_of
 from sde.stages.maintain import open_shard
 from sde.stages.wiring import Wiring
 from sde.storage.store import MemoryStore
@@ -118,8 +119,10 @@ class LocalEngine:
         """A batch with records of a topic that a source reads."""
         read = self.sources.find(source)
         assert read is not None, f"there is no source {source!r}"
-        log = f"{source}/{read.source.topic}"
-        self._run([], self._decoded(self._messages(records, log, partition, TIME), read.source))
+        log, known = f"{source}/{read.source.topic}", len(self.letters)
+        blocks = self._decoded(self._messages(records, log, partition, TIME), read.source)
+        letters = self.letters[known:]
+        self._run([refused_of(read, letters)] if letters else [], blocks)
 
     def ask(self, **request: Any) -> Reply:
         """A batch with one request; its reply."""

@@ -89,7 +89,7 @@ class ReaderOptions:
 class KafkaRange(InputPartition):
     """The range of a partition that one task reads; `lost` was deleted before its start.
 
-    `source`: the Source whose log it is, as JSON; "" for a topic of the engine's own.
+    `source`: the ReadSource whose log it is, as JSON; "" for a topic of the engine's own.
     """
 
     def __init__(
@@ -133,7 +133,8 @@ class KafkaReader(DataSourceStreamReader):
     def blocks(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
         """The record batches of one chunk of a log, in its order. Runs in a task.
 
-        `source` is the Source that says how to read it, as JSON; "" for the engine's own topics.
+        `source` is the ReadSource that says how to read it, as JSON; "" for the engine's own
+        topics.
         """
 
     def fetch_options(self, source: str) -> FetchOptions:
@@ -202,7 +203,7 @@ class KafkaReader(DataSourceStreamReader):
                 log, partition, first, stop, earliest[log, partition], self._on_lost(log)
             )
             read = sources.find(source_of(log))
-            source = "" if read is None else msgspec.json.encode(read.source).decode()
+            source = "" if read is None else msgspec.json.encode(read).decode()
             begin = lost.resumed if lost else first
             ranges.append(KafkaRange(log, partition, begin, stop, lost, source))
         return ranges

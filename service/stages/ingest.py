@@ -24,6 +24,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from sde.records.sources import ReadSource
 from sde.wire import Code, Fault, dead_letter
 from sde.wire.framing import pack
 from sde.wire.sources import Preview, Source
@@ -93,7 +94,7 @@ class _IngestReader(KafkaReader):
             meet("ingest", part.buffer.tobytes)
             yield from self.rows(part, source)
         for index in self._not_handled(messages):
-            yield record_batch(self._passed(messages, index), SHARD_ROW_ARROW)
+            yield record_batch(self._passed(messages, index, source), SHARD_ROW_ARROW)
 
     @abstractmethod
     def rows(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
@@ -118,18 +119,29 @@ class _IngestReader(KafkaReader):
                 yield messages.part(first, index)
             first = index + 1
 
-    def _passed(self, messages: Messages, index: int) -> list[ShardRow]:
+    def _passed(self, messages: Messages, index: int, source: str) -> list[ShardRow]:
         """The dead letter of a message that is passed over."""
-        topic, partition, offset = messages.topic, messages.partition, int(messages.offsets[index])
-        payload = messages.payload(index)
-        return [
-            self._letters(
-                topic, partition, [dead_letter(topic, partition, offset, 0, _PASSED_OVER, payload)]
-            )
-        ]
+        place = (messages.topic, messages.partition, int(messages.offsets[index]))
+        letter = dead_letter(*place, 0, _PASSED_OVER, messages.payload(index))
+        return self._letters(messages, [letter], source)
 
-    def _letters(self, topic: str, partition: int, letters: list[dict[str, object]]) -> ShardRow:
-        """Dead letters go through one shard, which counts them."""
+    def _letters(
+        self, messages: Messages, letters: list[dict[str, object]], source: str
+    ) -> list[ShardRow]:
+        """Dead letters pass through one shard; those of a source are counted in shard 0."""
+        rows = [self._letters_row(messages.topic, messages.partition, letters)]
+        if source:
+            from sde.records.arrived import pack_arrived
+            from sde.stages.ingest import refused_of
+
+            body = pack_arrived([refused_of(_read_source(source), letters)])
+            first = spread_keys(self._shards)[0]
+            rows.append(rows[0]._replace(shard_key=first, what=REQUESTS, body=body))
+        return rows
+
+    def _letters_row(
+        self, topic: str, partition: int, letters: list[dict[str, object]]
+    ) -> ShardRow:
         offset = letters[0]["offset"]
         assert isinstance(offset, int)
         key = spread_keys(self._shards)[offset % self._shards]
@@ -140,7 +152,8 @@ class _IngestReader(KafkaReader):
         reason = f"{lost.count} messages were deleted by the broker before they were read"
         fault = Fault(Code.OFFSETS_LOST, reason)
         letter = dead_letter(lost.topic, lost.partition, lost.first, 0, fault, b"")
-        yield record_batch([self._letters(lost.topic, lost.partition, [letter])], SHARD_ROW_ARROW)
+        row = self._letters_row(lost.topic, lost.partition, [letter])
+        yield record_batch([row], SHARD_ROW_ARROW)
 
 
 class TupleReader(_IngestReader):
@@ -167,8 +180,8 @@ class TupleReader(_IngestReader):
             row = self._shard_row(shard, blocks, messages, source)
             yield record_batch([row], SHARD_ROW_ARROW)
         if decoded.letters:
-            row = self._letters(messages.topic, messages.partition, decoded.letters)
-            yield record_batch([row], SHARD_ROW_ARROW)
+            rows = self._letters(messages, decoded.letters, source)
+            yield record_batch(rows, SHARD_ROW_ARROW)
 
     def fetch_options(self, source: str) -> FetchOptions:
         mapping = _source_of(source)
@@ -211,8 +224,12 @@ class TupleReader(_IngestReader):
         return [block for block in blocks if block.shard == shard]
 
 
+def _read_source(text: str) -> ReadSource:
+    return msgspec.json.decode(text, type=ReadSource)
+
+
 def _source_of(text: str) -> Source | None:
-    return msgspec.json.decode(text, type=Source) if text else None
+    return _read_source(text).source if text else None
 
 
 class RequestReader(_IngestReader):
@@ -221,8 +238,7 @@ class RequestReader(_IngestReader):
         if messages.topic == self._union:
             arrived, letters = ingest.on_loop(messages)
             if letters:
-                row = self._letters(messages.topic, messages.partition, letters)
-                yield record_batch([row], SHARD_ROW_ARROW)
+                yield record_batch(self._letters(messages, letters, source), SHARD_ROW_ARROW)
         elif messages.topic == self._peers:
             arrived = ingest.on_peers(messages)
         else:
@@ -252,9 +268,9 @@ class RequestReader(_IngestReader):
             rows += [row._replace(shard_key=key, body=body) for key in others]
         return rows
 
-    def _passed(self, messages: Messages, index: int) -> list[ShardRow]:
+    def _passed(self, messages: Messages, index: int, source: str) -> list[ShardRow]:
         """And a reply to the request, if that is what it was."""
-        rows = super()._passed(messages, index)
+        rows = super()._passed(messages, index, source)
         if messages.topic not in (self._union, self._peers):
             one = messages.part(index, index + 1)
             rows += self._shard_rows(one, [self._ingest().passed_over(one, _PASSED_OVER)])

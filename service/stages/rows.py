@@ -41,7 +41,7 @@ KAFKA_ROW_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("val
 
 class ShardRow(NamedTuple):
     """A row from ingest to a shard, made of the messages of a log's partition from `offset` to
-    before `end`, read as the `source` says (a Source as JSON; "": a topic of the engine's own).
+    before `end`, read as the `source` says (a ReadSource as JSON; "": a topic of the engine's own).
     `what` says what the body is: blocks, names of block files, requests or dead letters."""
 
     shard_key: int

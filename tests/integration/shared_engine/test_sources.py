@@ -151,6 +151,10 @@ def test_records_that_do_not_fit_are_dead_letters_of_their_source(engine):
             found += [json.loads(payload)]
         assert {(each["source"], each["topic"]) for each in found} == {("broken", "broken")}
         assert sorted(each["code"] for each in found) == ["bad_json", "bad_json", "bad_tuple"]
+        assert [each.dead_letters for each in sde.sources()] == [3]
+        engine.process.kill()
+        engine.process.start()
+        assert [each.dead_letters for each in sde.sources()] == [3]
         sde.remove_source("broken")
         sde.delete("broken")
     letters.close()

@@ -8,6 +8,7 @@ import pytest
 
 from sde.decoding import Pieces
 from sde.decoding.headers import packed_headers
+from sde.stages.maintain import replay
 from sde.testing import LocalEngine
 from sde.testing.messages import messages
 from sde.wire.sources import Preview
@@ -111,6 +112,73 @@ def test_records_that_do_not_fit_are_dead_letters_with_reason_and_source():
     ]
     assert "time='soon'" in engine.letters[1]["message"]
     assert engine.ask(op="describe", uid="notionals")["value"]["tuples"] == 1
+
+
+BAD = [b"{no json", trade(1, symbol=None), trade(1, ts="soon")]
+
+
+def dead_letters(engine):
+    return {each["name"]: each["dead_letters"] for each in engine.ask(op="sources")["value"]}
+
+
+def restarted(engine):
+    """Shards that are made from the log alone."""
+    other = LocalEngine(shards=len(engine.stores))
+    for number, entries in enumerate(engine.entries):
+        shard = other.shard(number)
+        for entry in entries:
+            replay(shard, entry)
+    return other
+
+
+def test_dead_letters_are_counted_by_source_also_after_a_replay_of_the_log():
+    engine = LocalEngine()
+    engine.ask(id="s", **TRADES)
+    engine.ask(id="t", **{**TRADES, "name": "others"})
+    engine.send_records("trades", [trade(1)])
+    assert dead_letters(engine) == {"trades": 0, "others": 0}
+    engine.send_records("trades", [trade(1), *BAD])
+    engine.send_records("trades", BAD[:1])
+    engine.send_records("others", BAD[1:])
+    assert dead_letters(engine) == {"trades": 4, "others": 2}
+    assert len(engine.letters) == 6
+    assert dead_letters(restarted(engine)) == {"trades": 4, "others": 2}
+
+
+def test_lines_that_get_no_letter_of_their_own_are_counted_too():
+    engine = LocalEngine()
+    engine.ask(id="s", **{**TRADES, "format": "lines"})
+    engine.send_records("trades", [b"{\n" * 1_500, b"{\n" * 10])
+    assert len(engine.letters) == 1_001 + 10
+    assert engine.letters[1_000]["lines"] == 500
+    assert dead_letters(engine) == {"trades": 1_510}
+
+
+def test_dead_letters_are_counted_anew_when_a_mapping_is_changed():
+    engine = LocalEngine()
+    engine.ask(id="s", **TRADES)
+    engine.send_records("trades", BAD)
+    planned = engine.sources
+    engine.ask(id="s2", **{**TRADES, "where": "qty > 5"})
+    assert dead_letters(engine) == {"trades": 0}
+    changed, engine.sources = engine.sources, planned
+    engine.send_records("trades", BAD)  # a batch that was planned with the mapping before
+    assert dead_letters(engine) == {"trades": 0}
+    engine.sources = changed
+    engine.send_records("trades", BAD[:1])
+    assert dead_letters(engine) == {"trades": 1}
+    engine.ask(op="unsource", id="u", name="trades")
+    engine.ask(id="s3", **TRADES)
+    assert dead_letters(engine) == {"trades": 0}
+
+
+def test_counts_of_sources_that_are_gone_do_not_pile_up():
+    engine = LocalEngine()
+    for i in range(5):
+        engine.ask(id=f"s{i}", **{**TRADES, "name": f"trades{i}"})
+        engine.send_records(f"trades{i}", BAD)
+        engine.ask(op="unsource", id=f"u{i}", name=f"trades{i}")
+    assert len(list(engine.shard(0).beside["source_counts"].facts())) == 1
 
 
 def test_without_fields_every_leaf_is_a_field_under_its_path():

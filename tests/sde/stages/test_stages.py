@@ -103,7 +103,7 @@ def test_deleting_frees_the_slots_and_reuse_shares_them(rows):
     engine.run([{"id": "2", "op": "delete", "uid": "v"}])
     assert engine.ask(op="list")["value"] == []
     left = {n for store in engine.stores for n, _ in store.arrays()}
-    assert left == {"registry.sizes", "desk.sizes", "ledger.sizes"}
+    assert left == {"registry.sizes", "desk.sizes", "ledger.sizes", "source_counts.sizes"}
 
 
 def test_a_freed_slot_is_empty_for_the_next_one():

@@ -2,22 +2,25 @@
 
 import json
 
+import msgspec
 import orjson
 import pytest
 from wire_messages import create, tuples
 
 from sde.decoding import Messages
-from sde.records.arrived import unpack_arrived
+from sde.records.arrived import FromSource, unpack_arrived
 from sde.records.asked import Asked, Unreadable
+from sde.records.sources import ReadSource
 from sde.stages.wiring import Wiring
 from sde.testing import messages
 from sde.tuples.block import Block
 from sde.wire import Code
 from sde.wire.framing import unpack
+from sde.wire.sources import Source
 from service.kafka import fetch
 from service.kafka.source import ReaderOptions
 from service.stages.ingest import RequestReader, TupleReader
-from service.stages.rows import BLOCKS, LETTERS, REQUESTS, ShardRow
+from service.stages.rows import BLOCKS, LETTERS, REQUESTS, ShardRow, spread_keys
 
 FIRST = 40  # offset of the first message
 
@@ -37,10 +40,9 @@ def reader(kind, topic, *offsets, shards=1):
     return kind.with_options(options)
 
 
-def rows(made, fetched):
-    return [
-        ShardRow(*row.values()) for batch in made.blocks(fetched, "") for row in batch.to_pylist()
-    ]
+def rows(made, fetched, source=""):
+    batches = made.blocks(fetched, source)
+    return [ShardRow(*row.values()) for batch in batches for row in batch.to_pylist()]
 
 
 def counted(blocks):
@@ -58,6 +60,20 @@ def test_tuples_that_are_passed_over_become_letters_and_all_others_blocks(offset
     letters = [letter for r in made if r.what == LETTERS for letter in orjson.loads(r.body)]
     assert [letter["offset"] for letter in letters] == left_out
     assert {letter["code"] for letter in letters} <= {Code.PASSED_OVER}
+
+
+def test_dead_letters_of_a_source_are_counted_in_the_first_shard():
+    read = ReadSource(Source(name="s", topic="t", format="tuples"), 1, 0, 4)
+    sent = [*tuples("d", [("a", {"k": 1}), ("b", {"k": 2})]), b"no tuple", b"nor this"]
+    fetched = messages(sent, "s/t", offset=FIRST)
+    source = msgspec.json.encode(read).decode()
+    made = rows(reader(TupleReader, "s/t", FIRST, shards=3), fetched, source)
+    counted_in = [r for r in made if r.what == REQUESTS]
+    assert {r.shard_key for r in counted_in} == {spread_keys(3)[0]}
+    arrived = [one for r in counted_in for one in unpack_arrived(r.body)]
+    refused = [FromSource(source="s", changed=4, refused=count) for count in (2, 1)]
+    assert arrived == refused  # what cannot be read, and what is passed over
+    assert sum(len(orjson.loads(r.body)) for r in made if r.what == LETTERS) == 3
 
 
 def test_messages_that_are_read_again_leave_out_the_same(monkeypatch):
