@@ -21,7 +21,8 @@ Start = Moment | Mapping[int, int]
 class SourceInfo:
     """A source that is read, and its mapping.
 
-    `dead_letters`: how many of its records became some, since it has its mapping.
+    `dead_letters`: how many of its records became some, since it has its mapping. `warnings`: that
+    its topic is not there, if so.
     """
 
     name: str = ""
@@ -38,6 +39,7 @@ class SourceInfo:
     schema: str | None = field(default=None, repr=False)
     changes: str | None = None
     dead_letters: int = 0
+    warnings: list[str] = field(default_factory=list)
     raw: Message = field(repr=False)
 
     @classmethod
@@ -92,7 +94,7 @@ class SourceRequests:
         topic: str,
         start: Start | None = None,
         **mapping: Unpack[SourceMapping],
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Read a topic (with a `*` in its name: several) whose records are not written for us.
 
         `add_source("trades", topic="trades", dataset="Trades", stream="symbol", time="ts",
@@ -100,9 +102,13 @@ class SourceRequests:
         every value of a record is a field under its path. `start`: "latest" (if left out),
         "earliest", a time, or offsets by partition. A name that is known gets the new mapping, and
         goes on where it is unless `start` is given.
+
+        What it returns are warnings: a topic that is not there yet will be read when it is.
         """
         request = wire.Source(name=name, topic=topic, start=_start(start), **_fields(mapping))
-        self._connection.submit(request, lambda reply: None).result()
+        return self._connection.submit(
+            request, lambda reply: tuple(reply.get("warnings", ()))
+        ).result()
 
     def preview_source(
         self, *, topic: str, limit: int = 10, **mapping: Unpack[SourceMapping]

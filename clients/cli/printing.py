@@ -105,7 +105,12 @@ def print_answer(answer: Answer) -> None:
     present = {name: value for name, value in known.items() if value is not None}
     if present:
         print_table(list(present), [list(present.values())])
-    for warning in answer.warnings:
+    print_warnings(answer.warnings)
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """To standard error: standard output has the answer alone."""
+    for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
 
 

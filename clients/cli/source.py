@@ -10,7 +10,7 @@ from typing import Any
 import click
 import orjson
 
-from clients.cli.printing import print_json, print_table
+from clients.cli.printing import print_json, print_table, print_warnings
 from clients.cli.session import Session, connected
 from clients.source_requests import SourceInfo
 from clients.wording import time_text
@@ -112,11 +112,12 @@ def add(
         --from earliest trader=trader.id notional='px * qty'
     """
     with session.client() as client:
-        client.add_source(name, topic=topic, start=_start(start), **mapping)
+        warnings = client.add_source(name, topic=topic, start=_start(start), **mapping)
     if session.as_json:
-        print_json({"name": name})
-    else:
-        click.echo(name)
+        print_json({"name": name, "warnings": [*warnings]} if warnings else {"name": name})
+        return
+    click.echo(name)
+    print_warnings(warnings)
 
 
 def _start(text: str | None) -> Any:
@@ -170,6 +171,7 @@ def list_(session: Session) -> None:
         return
     columns = ["source", "topic", "format", "dataset", "stream", "fields", "dead letters"]
     print_table(columns, [_row(each) for each in found], whole=("source",))
+    print_warnings(f"{each.name}: {warning}" for each in found for warning in each.warnings)
 
 
 def _row(each: SourceInfo) -> list[Any]:

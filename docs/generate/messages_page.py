@@ -77,10 +77,10 @@ _VALUES = {
     "synopses, and what the class has `declared`: fields, parameters, questions",
     "unplug": "the kinds that are gone",
     "release": "the kinds that go on",
-    "source": "its name",
+    "source": "its name; beside it `warnings`, if its topic does not exist yet",
     "unsource": "its name",
     "sources": "the fields of each, and `dead_letters`: how many of its records became some since "
-    "it has its mapping",
+    "it has its mapping; `warnings` of one whose topic does not exist yet",
     "preview": "`messages` (how many were looked at), `tuples`, `dead_letters`",
     "sites": "for each site whether it answers, and bytes sent and received",
 }
@@ -108,7 +108,8 @@ the uid.
 | `value`, `lower`, `upper`, `confidence` | of an answer: see [bounds](../concepts/bounds.md) |
 | `uid`, `dataset`, `kind`, `stream`, `tuples`, `since` | what it is about |
 | `window` | `start` and `end` of a windowed one, in ms (`"unit": "tuples"`: in tuples) |
-| `warnings` | which tuples [are not in it](../concepts/bounds.md#what-is-not-in-an-answer) |
+| `warnings` | [tuples that are not in it](../concepts/bounds.md#what-is-not-in-an-answer), topics \
+that are not there |
 | `number`, `holds` | of a [watch](../how-to/watches-and-alerts.md) |
 | `next` | of a list or table: the `after` of the next page, if there is one |
 | `streams`, `unanswered` | of all streams: how many there are; how many have no value here |

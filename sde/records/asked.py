@@ -28,6 +28,8 @@ class Attached(Struct, frozen=True, kw_only=True, omit_defaults=True):
     standing: Standing | None = None  # of a watch over several sites
     sizes: list[tuple[str, Made]] = []  # by kind
     preview: JsonObject | None = None  # what a source would make of its topic's records
+    topics: list[str] | None = None  # that there are, for `sources`
+    warnings: list[str] = []  # that the reply to `source` has
     fault: Fault | None = None
 
 

@@ -51,11 +51,17 @@ class Done(Struct, frozen=True, kw_only=True, tag="done", omit_defaults=True):
     info: SynopsisInfo | None = None
     watch: str = ""
     value: Any = None
+    warnings: list[str] = []
 
     def fields(self) -> ReplyFields:
         """The fields of the reply."""
         info = {} if self.info is None else msgspec.to_builtins(self.info)
-        named = {"uid": self.uid or None, "watch": self.watch or None, "value": self.value}
+        named = {
+            "uid": self.uid or None,
+            "watch": self.watch or None,
+            "value": self.value,
+            "warnings": self.warnings or None,
+        }
         return {**info, **{name: value for name, value in named.items() if value is not None}}
 
 

@@ -71,7 +71,7 @@ def _answer(shard: Shard, request: Read, asked: Asked) -> Result:
                 return Refused(asked.attached.fault)
             return VersionList(asked.attached.versions if shard.number == 0 else [])
         case Sources():
-            return list_sources(shard)
+            return list_sources(shard, asked.attached.topics)
         case Preview():
             if asked.attached.fault is not None:
                 return Refused(asked.attached.fault)

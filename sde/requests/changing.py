@@ -156,7 +156,8 @@ class Changes:
             case Source():
                 Mapper(request)  # a wrong one is refused here, not record by record
                 shard.registry.add_source(request, asked.time)
-                return Done(value={"name": request.name}), asked
+                warnings = asked.attached.warnings
+                return Done(value={"name": request.name}, warnings=warnings), asked
             case Unsource():
                 shard.registry.drop_source(request.name)
                 return Done(value={"name": request.name}), asked

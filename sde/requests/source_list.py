@@ -1,10 +1,11 @@
-"""What `sources` shows of each source: its mapping, and how many records became dead letters."""
+"""What `sources` shows: mappings, how many records became dead letters, topics not there yet."""
 
 from __future__ import annotations
 
 from sde.records.arrived import FromSource
 from sde.records.result import Done
 from sde.registry.source_counts import SourceCounts
+from sde.requests.warnings import topic_warnings
 from sde.shard.shard import Shard
 from sde.storage.facts import Factual
 from sde.wire import message_of
@@ -29,15 +30,16 @@ def note_refused(shard: Shard, arrived: FromSource) -> None:
         counts.add(arrived.source, arrived.changed, arrived.refused)
 
 
-def list_sources(shard: Shard) -> Done:
-    """From shard 0, for all."""
+def list_sources(shard: Shard, topics: list[str] | None) -> Done:
+    """From shard 0, for all; `topics` are those that there are, if that is known."""
     if shard.number != 0:
         return Done()
-    counts = _counts_of(shard)
-    sources = shard.registry.sources.current.sources
-    return Done(
-        value=[{**message_of(one.source), "dead_letters": counts.of(one)} for one in sources]
-    )
+    counts, listed = _counts_of(shard), []
+    for one in shard.registry.sources.current.sources:
+        fields = {**message_of(one.source), "dead_letters": counts.of(one)}
+        warnings = topic_warnings(one.source, topics)
+        listed.append({**fields, "warnings": warnings} if warnings else fields)
+    return Done(value=listed)
 
 
 def _counts_of(shard: Shard) -> SourceCounts:

@@ -1,9 +1,12 @@
-"""What an answer warns of: tuples that came for its synopsis and are not in it."""
+"""What a reply warns of: tuples that are not in an answer, topics that are not there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sde.records.left_out import LeftOut
 from sde.wire import SynopsisInfo
+from sde.wire.sources import Mapping
 
 
 def nothing_fitted(tuples: int, left_out: LeftOut, time_known: bool) -> bool:
@@ -41,6 +44,19 @@ def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str
     if left_out.excluded and not left_out.included:
         found.append(f"where ({about.where}) was true of none of {_tuples(left_out.excluded)}")
     return found
+
+
+def topic_warnings(mapping: Mapping, topics: Iterable[str] | None) -> list[str]:
+    """That none of these topics is read by a source, if so; None: nobody knows which there are.
+
+    >>> topic_warnings(Mapping(topic="fx-*"), ["sx-1"])
+    ["no topic fits 'fx-*' yet: those that come will be read"]
+    """
+    if topics is None or any(map(mapping.reads, topics)):
+        return []
+    if "*" in mapping.topic:
+        return [f"no topic fits {mapping.topic!r} yet: those that come will be read"]
+    return [f"topic {mapping.topic!r} does not exist yet: it will be read when it does"]
 
 
 def _skipped(about: SynopsisInfo, tuples: int, skipped: int) -> str:

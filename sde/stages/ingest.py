@@ -10,9 +10,9 @@ messages of the union topic ────> on_loop ─────> what the engi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from msgspec import structs
@@ -44,6 +44,7 @@ from sde.records.position import Position
 from sde.records.seal import Forged, LoopSeal, NotOurs, is_sealed
 from sde.records.sources import ReadSource
 from sde.records.versions import Place
+from sde.requests.warnings import topic_warnings
 from sde.shard.versions import Versions
 from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
@@ -63,18 +64,26 @@ from sde.wire import (
     decode_request,
 )
 from sde.wire.forms import refuse
-from sde.wire.sources import TUPLES, Mapping, Preview, Source
+from sde.wire.sources import TUPLES, Mapping, Preview, Source, Sources
 
 # Bytes of a request that carries no state. A question may go round the loop, or to other sites,
 # inside a message that is a little larger: all topics must take that.
 _LARGEST_REQUEST = 4 << 20
 _ABOUT_VERSIONS = (Restore, Snapshot, Snapshots, RemoveSnapshot)
+_ABOUT_TOPICS = (Source, Preview, Sources)
 _IMPORT = str(Import.__struct_config__.tag)
 _LARGEST_WITH_ID = 1 << 20  # bytes of a request that was passed over
 _DEEPEST = 32  # levels of a request: more can be read than can be written down again
 
 
-Peek = Callable[[Preview], list[Messages]]  # some messages of its topics
+class Topics(Protocol):
+    """What can be seen of the topics that sources may read: told by who knows Kafka."""
+
+    def names(self) -> list[str] | None:
+        """Those that there are; None if nobody tells."""
+
+    def last_messages(self, request: Preview) -> list[Messages]:
+        """Some of the topics that a preview is about; Refusal if there are none."""
 
 
 def refused_of(read: ReadSource, letters: Sequence[ReplyFields]) -> FromSource:
@@ -99,12 +108,12 @@ class Ingest:
         trust: Trust = Trust(),  # noqa: B008
         schemas: Schemas = no_schemas,
         own_topics: tuple[str, ...] = (),
-        peek: Peek | None = None,
+        topics: Topics | None = None,
     ) -> None:
         self.shards = shards
         self._limits, self._versions, self._seal = limits, versions, seal
         self._trust, self._schemas = trust, schemas
-        self._own_topics, self._peek = frozenset(own_topics), peek
+        self._own_topics, self._topics = frozenset(own_topics), topics
         self._peers = peers or Peers()
         self._engine = _identity(seal.checkpoint)
 
@@ -229,7 +238,7 @@ class Ingest:
             asked = split(asked, self._peers, self._seal.checkpoint)
         except Refusal as refusal:
             return Unreadable(position=position, time=time, fault=refusal.fault, id=_id(message))
-        if isinstance(request, (*_ABOUT_VERSIONS, Plugin, Source, Preview)):
+        if isinstance(request, (*_ABOUT_VERSIONS, *_ABOUT_TOPICS, Plugin)):
             return structs.replace(asked, attached=self._attached(request, position))
         return asked
 
@@ -252,7 +261,7 @@ class Ingest:
         """Looked up here, in one place, because all shards must see it alike: versions, keys."""
         if isinstance(request, Plugin):
             return Attached(fault=self._distrusted(request))
-        if isinstance(request, Source | Preview):
+        if isinstance(request, _ABOUT_TOPICS):
             return self._looked_at(request)
         if not isinstance(request, _ABOUT_VERSIONS):
             return Attached()
@@ -280,17 +289,22 @@ class Ingest:
             reason = f"the snapshots cannot be read: {error}"[:300]
             return Attached(fault=Fault(Code.INTERNAL, reason))
 
-    def _looked_at(self, request: Source | Preview) -> Attached:
-        """What a source would make of its topic's records, if that is asked; a fault if it may
-        not be read."""
+    def _looked_at(self, request: Source | Preview | Sources) -> Attached:
+        """Which topics there are, or what a source would make of its topic's records, as far as
+        that is asked; a fault if it may not be read."""
+        names = None
+        if self._topics is not None and not isinstance(request, Preview):
+            names = self._topics.names()
+        if isinstance(request, Sources):
+            return Attached(topics=names)
         try:
             if request.topic in self._own_topics:
                 refuse("topic", request.topic, "a topic that the engine does not use itself")
             if isinstance(request, Source):
-                return Attached()
-            if self._peek is None:
+                return Attached(warnings=topic_warnings(request, names))
+            if self._topics is None:
                 raise Refusal(Code.BAD_REQUEST, "this engine cannot look into topics")
-            seen = self._peek(request)
+            seen = self._topics.last_messages(request)
             return Attached(preview=preview(seen, request, self.on_data))
         except Refusal as refusal:
             return Attached(fault=refusal.fault)

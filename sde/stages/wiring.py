@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sde.federation.peers import Peers
     from sde.shard.shard import Shard
     from sde.shard.versions import Versions
-    from sde.stages.ingest import Ingest, Peek
+    from sde.stages.ingest import Ingest, Topics
     from sde.stages.maintain import Maintain
     from sde.stages.merge import Merge
 
@@ -40,8 +40,8 @@ class Wiring:
     trust: Trust = Trust()  # noqa: RUF009
     own_topics: tuple[str, ...] = ()  # that no source may read
 
-    def ingest(self, schemas: Schemas | None = None, peek: Peek | None = None) -> Ingest:
-        """`schemas` looks up those of records, `peek` into topics; both ask others."""
+    def ingest(self, schemas: Schemas | None = None, topics: Topics | None = None) -> Ingest:
+        """`schemas` looks up those of records, `topics` the topics of others; both ask others."""
         from sde.decoding import Limits
         from sde.decoding.schemas import no_schemas
         from sde.stages.ingest import Ingest
@@ -55,7 +55,7 @@ class Wiring:
             self.trust,
             schemas or no_schemas,
             self.own_topics,
-            peek,
+            topics,
         )
 
     def maintain(self, shard: Shard, batch: int) -> Maintain:

@@ -34,7 +34,7 @@ from sde.records.seal import LoopSeal
 from sde.records.sources import SourceSet
 from sde.requests.examining import admit, write
 from sde.shard.shard import Shard
-from sde.stages.ingest import refused_of
+from sde.stages.ingest import Topics, refused_of
 from sde.stages.maintain import open_shard
 from sde.stages.wiring import Wiring
 from sde.storage.store import MemoryStore
@@ -53,7 +53,7 @@ class LocalEngine:
     sites that it brings, `outbound` those for other sites with their names, `letters` the dead
     letters, `due` when the next tick is needed.
     Plug-ins are taken from anybody unless `trust` says otherwise. `schemas` is the registry that
-    sources of Avro and Protobuf ask.
+    sources of Avro and Protobuf ask, `topics` tells what there is to be read.
 
     >>> engine = LocalEngine()
     >>> create = {"op": "create", "uid": "u", "dataset": "d", "kind": "count_min", "key": "k"}
@@ -76,6 +76,7 @@ class LocalEngine:
         seal: LoopSeal | None = None,
         has_log: bool = False,
         schemas: Schemas | None = None,
+        topics: Topics | None = None,
     ) -> None:
         self.wiring = Wiring(
             shards=shards,
@@ -98,7 +99,7 @@ class LocalEngine:
         self.wanted: NeedsByDataset | None = None  # of tuples, as the last batch had it
         self.batch = 0
         self.now = TIME  # when what comes from other sites arrives
-        self._ingest = self.wiring.ingest(schemas)
+        self._ingest = self.wiring.ingest(schemas, topics)
         self._offsets: dict[tuple[str, int], int] = {}
 
     @property

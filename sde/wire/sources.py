@@ -131,8 +131,10 @@ class Mapping(Message, frozen=True, kw_only=True):
             refuse("each", self.each, "it without `changes`")
 
     def reads(self, topic: str) -> bool:
-        """Whether it is about a topic of this name."""
-        return fnmatchcase(topic, self.topic) if "*" in self.topic else topic == self.topic
+        """Whether it is about a topic of this name; no pattern means one of Kafka's own."""
+        if "*" not in self.topic:
+            return topic == self.topic
+        return fnmatchcase(topic, self.topic) and not topic.startswith("__")
 
 
 class Source(Mapping, frozen=True, kw_only=True, tag="source"):

@@ -132,5 +132,4 @@ class ReadLogs:
         return not is_own and one.source.reads(topic)
 
     def _fits(self, topic: str, patterns: list[Source]) -> bool:
-        internal = topic.startswith("__") or topic in self._own
-        return not internal and any(source.reads(topic) for source in patterns)
+        return topic not in self._own and any(source.reads(topic) for source in patterns)

@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 from sde.records.sources import ReadSource
 from sde.wire import Code, Fault, dead_letter
 from sde.wire.framing import pack
-from sde.wire.sources import Preview, Source
+from sde.wire.sources import Source
 from service.kafka.read_logs import topic_of
 from service.kafka.retention import LostRange
 from service.kafka.source import KafkaReader, ReaderOptions
@@ -73,8 +73,11 @@ class _IngestReader(KafkaReader):
     def _ingest(self) -> Ingest:
         """Imported here: the processes that only plan do not need it."""
         from sde.stages.wiring import Wiring
+        from service.kafka.topics_seen import TopicsSeen
 
-        return Wiring.from_json(self._wiring).ingest(self._schemas(), self._peek)
+        wiring = Wiring.from_json(self._wiring)
+        topics = TopicsSeen(self._options.kafka, wiring.own_topics)
+        return wiring.ingest(self._schemas(), topics)
 
     def _schemas(self) -> Schemas | None:
         """Those of the registry, if the engine has one."""
@@ -83,11 +86,6 @@ class _IngestReader(KafkaReader):
         from service.kafka.registry import registry_of
 
         return registry_of(self._registry)
-
-    def _peek(self, request: Preview) -> list[Messages]:
-        from service.kafka.peek import peek
-
-        return peek(self._options.kafka, request)
 
     def blocks(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
         for part in self._handled(messages):
@@ -188,7 +186,7 @@ class TupleReader(_IngestReader):
         if mapping is None:
             return {}
         from sde.decoding.mapping import Mapper
-        from service.kafka.peek import read_beside
+        from service.kafka.topics_seen import read_beside
 
         return read_beside(Mapper(mapping))
 

@@ -95,7 +95,7 @@ METHODS: dict[type, dict[str, str]] = {
         "watches": "",
     },
     LocalEngine: {
-        "__init__": "shards limits snapshots trust site secrets seal has_log schemas",
+        "__init__": "shards limits snapshots trust site secrets seal has_log schemas topics",
         "ask": "**request",
         "replies": BATCH,
         "run": BATCH,

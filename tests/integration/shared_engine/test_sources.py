@@ -108,13 +108,16 @@ def test_a_source_begins_where_it_says_and_takes_topics_that_fit_its_pattern(eng
         offsets = {0: 40, 1: 90, 2: 100}
         sde.add_source("some", topic="site-a", start=offsets, **{**every, "dataset": "Late"})
         wait_for_tuples(sde, "late", 60 + 10)
-        sde.add_source("all", topic="site-*", start="latest", **every)
+        assert sde.add_source("all", topic="site-*", start="latest", **every) == ()
+        (warning,) = sde.add_source("none", topic="sde-*", **every)
+        assert warning.startswith("no topic fits 'sde-*' yet")  # the engine's own do not count
+        assert [each.warnings for each in sde.sources()] == [[], [], [warning]]
         make_topic(engine, "site-b")
         fill(engine, "site-b", [trade(i) for i in range(30)])
         fill(engine, "site-a", [trade(i) for i in range(6)])
         wait_for_tuples(sde, "sites", 36)
         assert sde.estimate("sites", "sum").value == sum(range(30)) + sum(range(6))
-        for name in ("some", "all"):
+        for name in ("some", "all", "none"):
             sde.remove_source(name)
         sde.delete("sites")
         sde.delete("late")

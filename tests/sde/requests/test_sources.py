@@ -227,6 +227,56 @@ def test_sources_survive_a_replay_of_the_log():
     assert again.sources.current == shard.registry.sources.current
 
 
+class Seen:
+    """Topics that there are; None: nobody tells."""
+
+    def __init__(self, names):
+        self._names = names
+
+    def names(self):
+        return self._names
+
+    def last_messages(self, request):
+        return [messages([trade(1), b"{no json"], request.topic)]
+
+
+@pytest.mark.parametrize(
+    ("topic", "there", "warning"),
+    [
+        ("trades", ["trade", "trades"], None),
+        ("trades", ["trade", "trades-1"], "topic 'trades' does not exist yet"),
+        ("fx-*", ["fx-1", "trades"], None),
+        ("fx-*", ["fx", "trades"], "no topic fits 'fx-*' yet"),
+        ("*", ["__consumer_offsets"], "no topic fits '*' yet"),
+        ("trades", None, None),
+    ],
+)
+def test_a_source_whose_topic_is_not_there_is_taken_with_a_warning(topic, there, warning):
+    seen = Seen(there)
+    engine = LocalEngine(topics=seen)
+    reply = engine.ask(id="s", **{**TRADES, "topic": topic})
+    (listed,) = engine.ask(op="sources")["value"]
+    assert reply["status"] == "ok"
+    for said in (reply, listed):
+        assert [text.partition(":")[0] for text in said.get("warnings", [])] == (
+            [warning] if warning else []
+        )
+    again = engine.ask(id="s", **{**TRADES, "topic": topic})
+    assert again.get("warnings") == reply.get("warnings")
+    seen._names = [topic]
+    (listed,) = engine.ask(op="sources")["value"]
+    assert "warnings" not in listed
+
+
+def test_a_preview_shows_what_a_mapping_makes_of_records_and_counts_nothing():
+    engine = LocalEngine(topics=Seen(["trades"]))
+    mapping = {name: TRADES[name] for name in ("topic", "dataset", "stream", "fields")}
+    seen = engine.ask(op="preview", **mapping)["value"]
+    assert (seen["messages"], len(seen["tuples"]), len(seen["dead_letters"])) == (2, 1, 1)
+    assert engine.letters == []
+    assert LocalEngine().ask(op="preview", **mapping)["code"] == "bad_request"
+
+
 @pytest.mark.parametrize(
     ("wrong", "field", "says"),
     [
