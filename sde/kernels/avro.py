@@ -14,6 +14,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from sde.kernels.compiling import kernel, load, load_byte, load_word, store
+from sde.kernels.utf8 import is_text
 
 # Instructions, and what their three numbers are.
 END = 0
@@ -36,7 +37,6 @@ BAD_BOOLEAN, BAD_SYMBOL, BAD_BRANCH, TOO_DEEP, TOO_MANY, TRAILING = -6, -7, -8, 
 DEPTH = 64  # loops and calls inside each other
 FRAME = 5  # words that one of them keeps
 PARTS_WITHOUT_BYTES = 1000  # elements and called records; of the others each byte is in DEPTH
-_HIGH_BITS = np.uint64(0x8080808080808080)
 
 
 @njit(inline="always")
@@ -53,40 +53,6 @@ def _varint(buffer, p, end):
     if byte & 0x80:
         p = ENDED if shift < np.uint64(70) else LONG_NUMBER
     return p, np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1))
-
-
-@kernel
-def _is_utf8(buffer, p, end):
-    while p < end:
-        lead = load_byte(buffer, p)
-        more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-        if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
-            return False
-        code = lead & (0x3F >> more) if more else lead
-        for i in range(1, more + 1):
-            if load_byte(buffer, p + i) & 0xC0 != 0x80:
-                return False
-            code = (code << 6) | (load_byte(buffer, p + i) & 0x3F)
-        # No long forms, no surrogates, nothing beyond Unicode.
-        if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
-            return False
-        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
-            return False
-        p += more + 1
-    return True
-
-
-@njit(inline="always")
-def _is_text(buffer, p, end):
-    start = p
-    seen = np.uint64(0)
-    while p + 8 <= end:
-        seen |= load_word(buffer, p)
-        p += 8
-    while p < end:
-        seen |= np.uint64(load_byte(buffer, p))
-        p += 1
-    return not seen & _HIGH_BITS or _is_utf8(buffer, start, end)
 
 
 @intrinsic
@@ -150,7 +116,7 @@ def read_records(
                 if p >= 0 and not 0 <= size <= end - p:
                     p = BAD_SIZE
                 if p >= 0:
-                    if op == TEXT and not _is_text(buffer, p, p + size):
+                    if op == TEXT and not is_text(buffer, p, p + size):
                         p = NOT_UTF8
                     else:
                         if first >= 0:

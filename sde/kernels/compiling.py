@@ -13,8 +13,8 @@ that would be a write into other memory, or a crash, in the fast form.
 A kernel is a function with `@kernel`; a helper that has to be part of its caller keeps numba's
 `@njit(inline="always")`. Machine code is kept in a cache on disk. Numba's notices an edit of the
 file a kernel stands in, and of no other; the one here also tells the two forms apart, and notices
-an edit of this file and of its family: the files beside it whose names begin with the same word
-(`json_text`, `json_scan`). A kernel therefore uses helpers of its family and of no other file.
+an edit of this file, of `utf8`, and of its family: the files beside it whose names begin with the
+same word (`json_text`, `json_scan`). A kernel therefore uses helpers of these and of no other file.
 """
 
 import functools
@@ -30,14 +30,15 @@ from numba.extending import intrinsic
 
 CHECKED = os.environ.get("SDE_CHECKED_KERNELS") == "1"
 
+_SHARED = [Path(__file__), Path(__file__).with_name("utf8.py")]  # that every kernel may use
 _INT64 = ir.IntType(64)
 
 
 @functools.cache
 def _digest(folder, first_word):
-    """Of this file, and of the files in that folder whose names begin with that word."""
+    """Of the shared files, and of those in that folder whose names begin with that word."""
     family = sorted(f for f in folder.glob("*.py") if f.stem.split("_")[0] == first_word)
-    return hashlib.sha256(b"".join(f.read_bytes() for f in [Path(__file__), *family])).hexdigest()
+    return hashlib.sha256(b"".join(f.read_bytes() for f in [*_SHARED, *family])).hexdigest()
 
 
 class _Cache(FunctionCache):

@@ -11,13 +11,13 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from sde.kernels.compiling import kernel, load_byte, load_word, store
+from sde.kernels.utf8 import HIGH_BITS, is_text
 
 # Outcomes of a record; if it is well formed, the number of its fields.
 OPEN_QUOTE, BEHIND_QUOTE, NOT_UTF8 = -1, -2, -3
 
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _ONES = np.uint64(0x0101010101010101)
-_HIGH_BITS = np.uint64(0x8080808080808080)
 _QUOTES, _NEWLINES = (_ONES * np.uint64(c) for c in (_QUOTE, _NEWLINE))
 
 
@@ -40,7 +40,7 @@ def _next_of(buffer, p, end, some, others):
         one = word ^ some
         other = word ^ others
         # A borrow may set the high bit of higher places wrongly, never of lower ones.
-        hits = (((one - _ONES) & ~one) | ((other - _ONES) & ~other)) & _HIGH_BITS
+        hits = (((one - _ONES) & ~one) | ((other - _ONES) & ~other)) & HIGH_BITS
         if hits:
             found = p + (_zero_bits_below(hits) >> 3)
             break
@@ -122,40 +122,6 @@ def cut_records(
 
 
 @kernel
-def _is_utf8(buffer, p, end):
-    while p < end:
-        lead = load_byte(buffer, p)
-        more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-        if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
-            return False
-        code = lead & (0x3F >> more) if more else lead
-        for i in range(1, more + 1):
-            if load_byte(buffer, p + i) & 0xC0 != 0x80:
-                return False
-            code = (code << 6) | (load_byte(buffer, p + i) & 0x3F)
-        # No long forms, no surrogates, nothing beyond Unicode.
-        if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
-            return False
-        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
-            return False
-        p += more + 1
-    return True
-
-
-@njit(inline="always")
-def _is_text(buffer, p, end):
-    start = p
-    seen = np.uint64(0)
-    while p + 8 <= end:
-        seen |= load_word(buffer, p)
-        p += 8
-    while p < end:
-        seen |= np.uint64(load_byte(buffer, p))
-        p += 1
-    return not seen & _HIGH_BITS or _is_utf8(buffer, start, end)
-
-
-@kernel
 def cut_fields(
     buffer, starts, ends, quoted, delimiter, column_of, texts, stops, present, doubled, outcomes
 ):
@@ -170,7 +136,7 @@ def cut_fields(
         p = starts[row]
         end = ends[row]
         outcome = 0
-        if not _is_text(buffer, p, end):
+        if not is_text(buffer, p, end):
             outcome = NOT_UTF8
         while outcome >= 0:
             column = column_of[outcome] if outcome < column_of.size else -1

@@ -4,7 +4,8 @@ import numpy as np
 from numba import njit
 
 from sde.kernels.compiling import kernel, load_byte, load_word
-from sde.kernels.json_text import HIGH_BITS, ONES, zero_bits_below
+from sde.kernels.json_text import ONES, zero_bits_below
+from sde.kernels.utf8 import HIGH_BITS
 
 # Types of a value, and of what is no value.
 NOTHING, INTEGER, DECIMAL, TEXT, LONG_DECIMAL, BAD = 0, 1, 2, 3, 4, 5

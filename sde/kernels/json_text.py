@@ -6,6 +6,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from sde.kernels.compiling import copy_word, kernel, load_byte, load_word, store
+from sde.kernels.utf8 import HIGH_BITS, is_utf8
 
 QUOTE, BACKSLASH = 34, 92
 # What stands for the place of a closing quote, where there is none.
@@ -13,7 +14,6 @@ NO_STRING, ESCAPED, NO_ROOM = -1, -2, -3
 
 # Eight bytes at once: the same byte in all eight places of a word.
 ONES = np.uint64(0x0101010101010101)
-HIGH_BITS = np.uint64(0x8080808080808080)
 _QUOTES, _BACKSLASHES, _SPACES = (ONES * np.uint64(c) for c in (34, 92, 32))
 _HEX = np.full(256, -1, np.int64)  # the number that a hexadecimal digit stands for
 for _digits in (b"0123456789abcdef", b"0123456789ABCDEF"):
@@ -43,36 +43,6 @@ def skip_blanks(buffer, p, end):
     ):
         p += 1
     return p
-
-
-@kernel
-def _is_utf8(buffer, p, end):
-    while p < end:
-        if p + 8 <= end and not load_word(buffer, p) & HIGH_BITS:
-            p += 8
-            continue
-        lead = load_byte(buffer, p)
-        if lead < 0x80:
-            p += 1
-            continue
-        if 0xC2 <= lead < 0xE0 and p + 1 < end and load_byte(buffer, p + 1) & 0xC0 == 0x80:
-            p += 2
-            continue
-        more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-        if more < 2 or lead > 0xF4 or p + more >= end:
-            return False
-        code = lead & (0x3F >> more)
-        for i in range(1, more + 1):
-            if load_byte(buffer, p + i) & 0xC0 != 0x80:
-                return False
-            code = (code << 6) | (load_byte(buffer, p + i) & 0x3F)
-        # No long forms, no surrogates, nothing beyond Unicode.
-        if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
-            return False
-        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
-            return False
-        p += more + 1
-    return True
 
 
 @njit(inline="always")
@@ -114,7 +84,7 @@ def string_end(buffer, start, end):
         return NO_STRING
     if load_byte(buffer, p) != QUOTE:
         return ESCAPED if load_byte(buffer, p) == BACKSLASH else NO_STRING
-    return p if not seen & HIGH_BITS or _is_utf8(buffer, start, p) else NO_STRING
+    return p if not seen & HIGH_BITS or is_utf8(buffer, start, p) else NO_STRING
 
 
 @njit(inline="always")
@@ -195,7 +165,7 @@ def unescape(buffer, start, end, spare):
                 continue
         c = load_byte(buffer, p)
         if c == QUOTE:
-            is_text = not seen & HIGH_BITS or _is_utf8(buffer, start, p)
+            is_text = not seen & HIGH_BITS or is_utf8(buffer, start, p)
             return p if is_text else NO_STRING, at
         if c < 32:
             break

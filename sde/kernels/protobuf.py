@@ -13,6 +13,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from sde.kernels.compiling import kernel, load, load_byte, load_word, store
+from sde.kernels.utf8 import is_text
 
 # Kinds of fields, in the order of how they are written: varints, 4 bytes, 8 bytes, with a size.
 INT32, INT64, UINT32, SINT32, SINT64, BOOL = 0, 1, 2, 3, 4, 5
@@ -37,7 +38,6 @@ BAD_INDEXES = -8
 
 DEPTH, FRAME = 100, 2  # messages inside each other, and the words that one keeps
 _VARINT, _EIGHT_BYTES, _SIZED, _OPEN_GROUP, _FOUR_BYTES = 0, 1, 2, 3, 5  # how a value is written
-_HIGH_BITS = np.uint64(0x8080808080808080)
 _MOST_INDEXES = 8  # bytes
 
 
@@ -55,40 +55,6 @@ def _varint(buffer, p, end):
     if byte & 0x80:
         p = ENDED if shift < np.uint64(70) else LONG_NUMBER
     return p, np.int64(value)
-
-
-@kernel
-def _is_utf8(buffer, p, end):
-    while p < end:
-        lead = load_byte(buffer, p)
-        more = (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-        if 0x80 <= lead < 0xC2 or lead > 0xF4 or p + more >= end:
-            return False
-        code = lead & (0x3F >> more) if more else lead
-        for i in range(1, more + 1):
-            if load_byte(buffer, p + i) & 0xC0 != 0x80:
-                return False
-            code = (code << 6) | (load_byte(buffer, p + i) & 0x3F)
-        # No long forms, no surrogates, nothing beyond Unicode.
-        if (more == 2 and code < 0x800) or 0xD800 <= code <= 0xDFFF:
-            return False
-        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
-            return False
-        p += more + 1
-    return True
-
-
-@njit(inline="always")
-def _is_text(buffer, p, end):
-    start = p
-    seen = np.uint64(0)
-    while p + 8 <= end:
-        seen |= load_word(buffer, p)
-        p += 8
-    while p < end:
-        seen |= np.uint64(load_byte(buffer, p))
-        p += 1
-    return not seen & _HIGH_BITS or _is_utf8(buffer, start, end)
 
 
 @intrinsic
@@ -266,7 +232,7 @@ def read_messages(
                             field = -1
                             _set_defaults(nodes, node, lists, rows, row, words, stops, present)
                             continue
-                    elif fits and kind == STRING and not _is_text(buffer, p, p + size):
+                    elif fits and kind == STRING and not is_text(buffer, p, p + size):
                         p = NOT_UTF8
                     elif is_repeated and kind < STRING:
                         p = _check_packed(buffer, p, p + size, kind)
