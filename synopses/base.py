@@ -296,6 +296,11 @@ class BankedSynopsis(Synopsis):
         for name, array in self.arrays.items():
             array += other.arrays[name]
 
+    def subtract_slots(self, arrays: Arrays, slots: NDArray[np.int32], others: Arrays) -> None:
+        """Take state i of `others` away from slot `slots[i]`, each slot once: for linear kinds."""
+        for name, array in arrays.items():
+            array[slots] -= others[name]
+
     @cached_property
     def memory(self) -> int:  # shards ask for each block
         return self._bytes(self.layout())

@@ -111,6 +111,15 @@ def merge_losses(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> None:
     np.minimum(mine + theirs, kernel.MOST, out=mine)
 
 
+def subtract_losses(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of a part taken away: never below none, and where they stopped they stay.
+
+    >>> subtract_losses(np.array([5, 1, 2**61]), np.array([2, 2, 2])).tolist() == [3, 0, 2**61]
+    True
+    """
+    return np.where(mine == kernel.MOST, mine, np.maximum(mine - theirs, 0))
+
+
 def check_losses(kind: str, losses: NDArray[np.int64]) -> None:
     """StateError if these are no sums of what weights lose."""
     if ((losses < 0) | (losses > kernel.MOST)).any():

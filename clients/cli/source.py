@@ -149,7 +149,9 @@ def try_(session: Session, topic: str, limit: int, mapping: dict[str, Any]) -> N
         [one["stream"], time_text(one["time"]), *(one["values"].get(name, "") for name in names)]
         for one in seen.tuples
     ]
-    click.echo(f"{len(seen.tuples)} tuples of {seen.messages} messages")
+    removed = sum("removes" in one for one in seen.tuples)
+    which = f", {removed} of them to be taken away" if removed else ""
+    click.echo(f"{len(seen.tuples)} tuples of {seen.messages} messages{which}")
     if rows:
         print_table(["stream", "time", *names], rows, whole=("stream",))
     for letter in seen.dead_letters:

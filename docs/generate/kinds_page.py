@@ -33,7 +33,8 @@ one core, from columns of text keys: one synopsis alone, and thousands in one
 
 - **merges**: the synopses of two parts merge into the synopsis of the whole. Scope `dataset`,
   windows, imports and several sites need it.
-- **linear**: the state is a sum of arrays, so it can be subtracted too.
+- **linear**: the state is a sum of arrays, so it can be subtracted too: rows that a source says
+  were [deleted](../how-to/existing-topics.md#deleted-rows) are taken away.
 - **any order**: the state does not depend on the order of the tuples.
 - **idempotent**: a tuple that is added twice counts once.
 

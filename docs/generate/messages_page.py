@@ -81,7 +81,8 @@ _VALUES = {
     "unsource": "its name",
     "sources": "the fields of each, and `dead_letters`: how many of its records became some since "
     "it has its mapping; `warnings` of one whose topic does not exist yet",
-    "preview": "`messages` (how many were looked at), `tuples`, `dead_letters`",
+    "preview": "`messages` (how many were looked at), `tuples` (`removes`: to be taken away), "
+    "`dead_letters`",
     "sites": "for each site whether it answers, and bytes sent and received",
 }
 _REPLIES = """\

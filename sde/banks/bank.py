@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sde.kernels import slot_table as kernel
-from sde.plugins.remote import RemoteSynopsis
+from sde.plugins.remote import Remote, RemoteSynopsis
 from sde.storage.store import Store
 from synopses import BankedSynopsis, Items, Synopsis
 
@@ -17,6 +17,7 @@ _USED, _FREED, _STAMP = 0, 1, 2
 _SLOT_BYTES = 8 + 8 + 8 + 4  # that a bank keeps of a slot beside the synopsis
 _WORTH_IT = 1 << 20  # bytes of free slots that are worth the trouble of giving them back,
 _WORTH_A_LAYER = 64 << 10  # and so many more for each layer that has to be told
+_SUBTRACTED_BYTES = 16 << 20  # of states that are taken away at once
 
 
 class Bank(abc.ABC):
@@ -138,9 +139,15 @@ class Bank(abc.ABC):
         """The arrays with a row for each slot in use."""
         return {"tuples": self.tuples, "skipped": self.skipped, "stamps": self.stamps}
 
-    def add(self, slots: NDArray[np.int32], items: Items) -> None:
-        """Add item i to the synopsis in `slots[i]`."""
-        self._add(slots, items)  # first: a plug-in may fail, and has added nothing then
+    @property
+    def subtracts(self) -> bool:
+        """Whether items can be taken away again."""
+        return False
+
+    def add(self, slots: NDArray[np.int32], items: Items, *, removes: bool = False) -> None:
+        """Add item i to the synopsis in `slots[i]`, or take it away; both count as a tuple."""
+        # First: a plug-in may fail, and has changed nothing then.
+        self._change(slots, items, removes)
         kernel.count(slots, self.tuples)
 
     def add_sums(
@@ -150,14 +157,22 @@ class Bank(abc.ABC):
         owners: NDArray[np.int32],
         tuples: NDArray[np.int64],
         skipped: NDArray[np.int64],
+        *,
+        removes: bool = False,
     ) -> None:
-        """Add item i to `slots[i]`, where each stands for all tuples with its key.
+        """Add item i to `slots[i]`, or take it away; each stands for all tuples with its key.
 
         `owners` are the slots, each once, and for how many tuples their items stand and they lack.
         """
-        self._add(slots, items)
+        self._change(slots, items, removes)
         self.tuples[owners] += tuples
         self.skipped[owners] += skipped
+
+    def _change(self, slots: NDArray[np.int32], items: Items, removes: bool) -> None:
+        if removes:
+            self._subtract(slots, items)
+        else:
+            self._add(slots, items)
 
     def skip(self, slots: NDArray[np.int32]) -> None:
         """Count tuples that lack the key or the value."""
@@ -165,6 +180,10 @@ class Bank(abc.ABC):
 
     @abc.abstractmethod
     def _add(self, slots: NDArray[np.int32], items: Items) -> None: ...
+
+    def _subtract(self, slots: NDArray[np.int32], items: Items) -> None:
+        """Only where the bank `subtracts`."""
+        raise AssertionError(f"nothing can be taken away from {self.template.kind}")
 
     @abc.abstractmethod
     def _clear(self, slots: NDArray[np.int32]) -> None: ...
@@ -215,6 +234,25 @@ class ArrayBank(Bank):
 
     def _add(self, slots: NDArray[np.int32], items: Items) -> None:
         self.template.add_slots(self.arrays, slots, items)
+
+    @property
+    def subtracts(self) -> bool:
+        return self.template.linear
+
+    def _subtract(self, slots: NDArray[np.int32], items: Items) -> None:
+        """By states of their own that the items are added to."""
+        owners, places = np.unique(slots, return_inverse=True)
+        at_once = max(1, _SUBTRACTED_BYTES // max(1, self.template.memory))
+        if isinstance(self.template, Remote):  # all: if it fails, nothing must have changed
+            at_once = max(1, len(owners))
+        for start in range(0, len(owners), at_once):
+            some = owners[start : start + at_once]
+            rows = np.flatnonzero((places >= start) & (places < start + at_once))
+            layout = self.template.layout().items()
+            others = {name: np.zeros((len(some), *shape), t) for name, (t, shape) in layout}
+            of_some = (places[rows] - start).astype(np.int32)
+            self.template.add_slots(others, of_some, items.take(rows))
+            self.template.subtract_slots(self.arrays, some, others)
 
     def _clear(self, slots: NDArray[np.int32]) -> None:
         for array in self.arrays.values():

@@ -48,9 +48,14 @@ class CountedLayer(PanedLayer):
 
     # -- data -----------------------------------------------------------------------------------
 
-    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+    @property
+    def _can_remove(self) -> bool:
+        """Nobody knows how many tuples came before one that is to be taken away."""
+        return False
+
+    def _add_block(self, selection: Selection, room: int, watermark: int | None) -> None:
         known = len(self._counter_of)
-        super().add(selection, room, watermark)
+        super()._add_block(selection, room, watermark)
         if len(self._counter_of) > known:
             self._forget_refused(selection.block.stream_hashes, known)
 

@@ -34,7 +34,7 @@ WHOLE_STREAM = np.uint64(0)  # what stands for the stream in a layer for a whole
 
 _NAME_BYTES = 16  # where the name of a stream starts and how long it is
 _QUIET_BYTES = 8
-SHED, MISSED = 0, 1  # places of the counters
+SHED, MISSED, STILL_COUNTED = 0, 1, 2  # places of the counters
 _INCLUDED, _EXCLUDED = 0, 1  # places of those of a condition
 
 
@@ -117,7 +117,7 @@ class Layer:
         return self._store.array(f"{self.name}.{name}", dtype, (), rows)
 
     def _map(self) -> None:
-        self._left_out = self._array("shed", 2)
+        self._left_out = self._array("shed", 3)
         if self._condition is not None:
             self._met = self._array("met", 2)
         if self.idle is not None:
@@ -160,7 +160,7 @@ class Layer:
     def _other_arrays(self) -> dict[str, NDArray[Any]]:
         """All other arrays, as long as they are in use."""
         met = {} if self._condition is None else {"met": self._met[:2]}
-        return {"shed": self._left_out[:2], **met}
+        return {"shed": self._left_out[:3], **met}
 
     def _other_tables(self) -> list[SlotTable]:
         """Tables that do not lead to slots of the bank."""
@@ -236,8 +236,20 @@ class Layer:
 
         What needs more is shed.
 
-        `watermark` is that of the data set, by the layer's own clock.
+        `watermark` is that of the data set, by the layer's own clock. Of a block that removes, all
+        stays counted where tuples cannot be taken away.
         """
+        if selection.block.removes and not self._can_remove:
+            self._left_out[STILL_COUNTED] += self._count_met(selection)
+            return
+        self._add_block(selection, room, watermark)
+
+    @property
+    def _can_remove(self) -> bool:
+        """Whether a tuple can be taken away from where it was added."""
+        return self.bank.subtracts
+
+    def _add_block(self, selection: Selection, room: int, watermark: int | None) -> None:
         meant = self.meant(selection)
         slots = self._slots_of(meant, room)
         if len(meant.block):
@@ -263,30 +275,33 @@ class Layer:
         if self.sharing is not None:
             distinct = selection.distinct_keys(self.sharing, self.values, self._decimals, groups)
         if distinct is not None:
-            self._add_distinct(distinct, slots)
+            self._add_distinct(distinct, slots, selection.block.removes)
         else:
             self._add_tuples(selection, groups.spread(slots))
 
-    def _add_distinct(self, distinct: DistinctKeys, slots: NDArray[np.int32]) -> None:
-        """Add each distinct key of a group to its slot, if it has one."""
+    def _add_distinct(
+        self, distinct: DistinctKeys, slots: NDArray[np.int32], removes: bool
+    ) -> None:
+        """Add each distinct key of a group to its slot, if it has one, or take it away."""
         items, has_slot = distinct.items, slots >= 0
         of_items = slots.take(distinct.group_of)
         if not has_slot.all():
             rows = np.flatnonzero(of_items >= 0)
             of_items, items = of_items[rows], items.take(rows)
         tuples, skipped = distinct.tuples[has_slot], distinct.skipped[has_slot]
-        self.bank.add_sums(of_items, items, slots[has_slot], tuples, skipped)
+        owners = slots[has_slot]
+        self.bank.add_sums(of_items, items, owners, tuples, skipped, removes=removes)
 
     def _add_tuples(self, selection: Selection, slots: NDArray[np.int32]) -> None:
         items, usable = self._items(selection, slots)
-        has_slot = slots >= 0
+        has_slot, removes = slots >= 0, selection.block.removes
         added = has_slot if usable is None else has_slot & usable
         if added.all():
-            self.bank.add(slots, items)
+            self.bank.add(slots, items, removes=removes)
             return
         rows = np.flatnonzero(added)
         if len(rows):
-            self.bank.add(slots[rows], items.take(rows))
+            self.bank.add(slots[rows], items.take(rows), removes=removes)
         if usable is not None:
             self.bank.skip(slots[has_slot & ~usable])
 
@@ -400,7 +415,10 @@ class Layer:
         A stream of its own that is kept found room for all of its tuples.
         """
         shed = 0 if self.reach is Reach.EACH else self.shed
-        left_out = LeftOut(skipped=skipped, shed=shed, missed=self.missed)
+        still_counted = int(self._left_out[STILL_COUNTED])
+        left_out = LeftOut(
+            skipped=skipped, shed=shed, missed=self.missed, still_counted=still_counted
+        )
         if self._condition is None:
             return left_out
         included, excluded = self._met[:2].tolist()

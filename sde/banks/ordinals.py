@@ -24,6 +24,11 @@ class OrdinalLayer(Layer):
         self._interval = round(1000 * definition.params["interval"])
 
     @property
+    def _can_remove(self) -> bool:
+        """Nobody knows how many tuples came before one that is to be taken away."""
+        return False
+
+    @property
     def _adds_times(self) -> bool:
         return False
 

@@ -96,7 +96,13 @@ class PanedLayer(Layer):
 
     # -- data -----------------------------------------------------------------------------------
 
-    def add(self, selection: Selection, room: int, watermark: int | None) -> None:
+    @property
+    def _can_remove(self) -> bool:
+        """Where a tuple was added follows from its own time; a session is made of its tuples."""
+        window = self.window
+        return super()._can_remove and window.type != SESSION and window.time != ARRIVAL
+
+    def _add_block(self, selection: Selection, room: int, watermark: int | None) -> None:
         meant = self.meant(selection)
         if meant is not selection:
             self._pass_time(selection)

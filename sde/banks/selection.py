@@ -67,9 +67,10 @@ class Selection:
     def _where(self, condition: Expression) -> Selection:
         """Only the tuples that the condition is true of."""
         block = self.block
+        has_time = block.times != NO_TIME if block.removes else None
         beside = {
             STREAM: Column(Coded(block.streams, block.stream_of)),
-            TIME: Column(block.times),
+            TIME: Column(block.times, has_time),
         }
         true = holds(condition, {**block.fields, **beside}, len(block))
         return self if true.all() else Selection(block.take(np.flatnonzero(true)), self._sharing)

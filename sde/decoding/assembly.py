@@ -20,6 +20,8 @@ def assemble(
     message_of: NDArray[np.int64],
     lines: NDArray[np.int64],
     wanted: NeedsByDataset | None,
+    *,
+    removes: bool = False,
 ) -> list[Block]:
     """One block for each group; times, messages (by index) and lines are those of the tuples.
 
@@ -52,6 +54,7 @@ def assemble(
             fields=fields,
             arrivals=None if np.array_equal(own_times, arrivals) else arrivals,
             line=int(lines[own[0]]),
+            removes=removes,
             kept=needs,
         )
         blocks.append(block)

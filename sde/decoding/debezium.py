@@ -1,13 +1,13 @@
 """Debezium's envelope around a changed row of a database: {"before": ..., "after": ..., "op": ...}.
 
 A layer on tables of any format: JSON, where a `payload` may be around the envelope, or Avro. Rows
-that are created, read or updated are what is `after`. A deleted row is what was `before`, and is
-marked as removed.
+that are created, read or updated are what is `after`; a row that was removed is what was `before`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,35 +37,45 @@ def envelope_paths(paths: frozenset[str] | None) -> frozenset[str] | None:
     return frozenset(wrapper + path for wrapper in _WRAPPERS for path in inside)
 
 
-def open_envelopes(
-    table: Table, messages: Messages, letters: Letters
-) -> tuple[Table, NDArray[np.bool_]]:
-    """The rows in the envelopes that are the table's records, and which of them were removed.
+class Changes(NamedTuple):
+    """The rows in envelopes, by what became of them."""
 
-    A record whose `op` says neither is refused.
+    added: Table
+    removed: Table | None = None
+
+
+def open_envelopes(table: Table, messages: Messages, letters: Letters) -> Changes:
+    """The rows in the envelopes that are the table's records.
+
+    A record whose `op` says neither that a row is there nor that it is gone is refused.
     """
     ops = [_Ops.at(wrapper + "op", table) for wrapper in _WRAPPERS]
     wrapped = ~ops[0].present
     op = np.where(wrapped, ops[1].letters, ops[0].letters)
-    removed, added = np.isin(op, list(_REMOVED)), np.isin(op, list(_ADDED))
-    rows = np.flatnonzero(removed | added)
-    for row in np.flatnonzero(~removed & ~added & ~np.isin(op, list(_NO_ROW))).tolist():
+    for row in np.flatnonzero(~np.isin(op, list(_ADDED + _REMOVED + _NO_ROW))).tolist():
         text = f"op={ops[int(wrapped[row])].shown(row)}: expected c, r, u or d, of Debezium"
         message, line = int(table.message_of[row]), int(table.lines[row])
         fault = Fault(Code.BAD_RECORD, text, "op")
         letters.refuse(message, line, fault, messages.payload(message))
-    places = np.cumsum(removed | added) - 1
+    return Changes(
+        added=_rows(table, "after.", np.isin(op, list(_ADDED)), wrapped),
+        removed=_rows(table, "before.", np.isin(op, list(_REMOVED)), wrapped),
+    )
+
+
+def _rows(table: Table, side: str, chosen: NDArray[np.bool_], wrapped: NDArray[np.bool_]) -> Table:
+    """The rows that stand on one side of the chosen envelopes."""
+    rows, places = np.flatnonzero(chosen), np.cumsum(chosen) - 1
     parts: dict[str, list[Part]] = {}
     for wrapper, has_form in zip(_WRAPPERS, (~wrapped, wrapped), strict=True):
-        for side, has_side in (("after.", added), ("before.", removed)):
-            own = np.flatnonzero(has_form & has_side)
-            prefix = wrapper + side
-            for path, column in table.columns.items():
-                if len(own) and path.startswith(prefix):
-                    values = column if len(own) == len(table) else column.take(own)
-                    parts.setdefault(path[len(prefix) :], []).append(Part(places[own], values))
+        own = np.flatnonzero(has_form & chosen)
+        prefix = wrapper + side
+        for path, column in table.columns.items():
+            if len(own) and path.startswith(prefix):
+                values = column if len(own) == len(table) else column.take(own)
+                parts.setdefault(path[len(prefix) :], []).append(Part(places[own], values))
     columns = {path: merge(len(rows), of_path) for path, of_path in parts.items()}
-    return Table(columns, table.message_of[rows], table.lines[rows]), removed[rows]
+    return Table(columns, table.message_of[rows], table.lines[rows])
 
 
 @dataclass(frozen=True, slots=True)

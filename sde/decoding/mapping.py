@@ -72,8 +72,13 @@ class Mapper:
         limits: Limits,
         letters: Letters,
         fields: frozenset[str] | None,
+        *,
+        removes: bool = False,
     ) -> TupleColumns:
-        """The tuples of the records in a table for which `where` is true."""
+        """The tuples of the records in a table for which `where` is true.
+
+        `removes`: they are to be taken away.
+        """
         assert self._stream is not None, "tuples are not mapped"
         columns = {**table.columns, **metadata(self._all_named(), messages, table.message_of)}
         message_of, lines = table.message_of, table.lines
@@ -97,6 +102,7 @@ class Mapper:
             message_of=message_of,
             lines=lines,
             excerpt=lambda message, line: messages.payload(message),
+            removes=removes,
         )
         if said is not None and times is not None:
             _refuse_wrong(said, times, tuples)

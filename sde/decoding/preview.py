@@ -10,6 +10,7 @@ import numpy as np
 from sde.decoding.decoded import Decoded
 from sde.decoding.messages import Messages
 from sde.tuples.block import Block
+from sde.tuples.times import NO_TIME
 from sde.wire.sources import Preview
 
 Decode = Callable[[Messages, None, Preview], Decoded]
@@ -43,6 +44,7 @@ def _tuples(block: Block) -> list[dict[str, Any]]:
                 fields[name] = (
                     data[row].item() if isinstance(data, np.ndarray) else texts[name][row]
                 )
+        time = int(block.times[row])
         found.append(
             {
                 "topic": block.topic.rpartition("/")[2],
@@ -51,8 +53,9 @@ def _tuples(block: Block) -> list[dict[str, Any]]:
                 "line": 0 if block.lines is None else int(block.lines[row]),
                 "dataset": block.dataset,
                 "stream": block.streams[int(block.stream_of[row])],
-                "time": int(block.times[row]),
+                "time": None if time == NO_TIME else time,
                 "values": fields,
+                **({"removes": True} if block.removes else {}),
             }
         )
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sde.decoding.arrow_tables import read_arrow
 from sde.decoding.avro_tables import read_avro, read_framed_avro
 from sde.decoding.csv_tables import read_csv
-from sde.decoding.debezium import envelope_paths, open_envelopes
+from sde.decoding.debezium import Changes, envelope_paths, open_envelopes
 from sde.decoding.decoded import Decoded
 from sde.decoding.json_tables import read_json
 from sde.decoding.letters import Letters
@@ -29,7 +29,6 @@ from sde.decoding.sizes import sizes_checked
 from sde.decoding.table import Table
 from sde.tuples.block import Block
 from sde.tuples.needs import NeedsByDataset
-from sde.wire.faults import Code, Fault
 
 _OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
@@ -52,11 +51,13 @@ def decode_records(
     blocks: list[Block] = []
     for which in _near(messages, sizes_checked(messages, limits, letters)):
         for table in _tables(messages, which, mapper, limits, letters, fields, schemas):
+            changes = Changes(added=table)
             if mapper.mapping.changes is not None:
-                table = _rows(table, messages, letters)
-            if len(table):
-                tuples = mapper.tuples(table, messages, limits, letters, fields)
-                blocks += tuples.blocks(shards, wanted)
+                changes = open_envelopes(table, messages, letters)
+            for rows, removes in ((changes.added, False), (changes.removed, True)):
+                if rows:
+                    tuples = mapper.tuples(rows, messages, limits, letters, fields, removes=removes)
+                    blocks += tuples.blocks(shards, wanted)
     return Decoded(blocks, letters.sorted())
 
 
@@ -67,20 +68,6 @@ def _near(messages: Messages, which: NDArray[np.int64]) -> Iterator[NDArray[np.i
         end = int(np.searchsorted(offsets, offsets[0] + _OFFSET_ROOM))
         yield which[:end]
         which = which[end:]
-
-
-def _rows(table: Table, messages: Messages, letters: Letters) -> Table:
-    """The rows of a database in the envelopes of their changes; one that was deleted is refused."""
-    rows, removed = open_envelopes(table, messages, letters)
-    if not removed.any():
-        return rows
-    for row in np.flatnonzero(removed).tolist():
-        message, line = int(rows.message_of[row]), int(rows.lines[row])
-        text = "op='d': a row that was deleted; what was counted of it stays counted"
-        letters.refuse(message, line, Fault(Code.BAD_TUPLE, text, "op"), messages.payload(message))
-    kept = np.flatnonzero(~removed)
-    columns = {path: column.take(kept) for path, column in rows.columns.items()}
-    return Table(columns, rows.message_of[kept], rows.lines[kept])
 
 
 def _tables(

@@ -16,6 +16,7 @@ from sde.decoding.routing import Group, Routes, Spans, route
 from sde.tuples.block import Block
 from sde.tuples.column import Coded, Column
 from sde.tuples.needs import NeedsByDataset
+from sde.tuples.times import NO_TIME
 from sde.wire.faults import Code, Fault
 from synopses.texts import Texts
 
@@ -23,8 +24,9 @@ from synopses.texts import Texts
 class TupleColumns:
     """Made for one call of `blocks`; rows that are refused before or by it are dropped.
 
-    `dataset` is one for all rows, or a column. Rows without a time have that of their message.
-    `excerpt` gives what a dead letter shows of a line of a message.
+    `dataset` is one for all rows, or a column. Rows without a time have that of their message, but
+    if they are to be removed none: it is not when they were added. `excerpt` gives what a dead
+    letter shows of a line of a message.
     """
 
     def __init__(
@@ -40,11 +42,14 @@ class TupleColumns:
         message_of: NDArray[np.int64],
         lines: NDArray[np.int64],
         excerpt: Callable[[int, int], bytes],
+        removes: bool = False,
     ) -> None:
         self._messages, self._limits, self._letters = messages, limits, letters
         self._message_of, self._lines, self._excerpt = message_of, lines, excerpt
-        self._fields, self._time_column = fields, times
-        self._times = messages.timestamps.take(message_of)
+        self._fields, self._time_column, self._removes = fields, times, removes
+        self._times = (
+            np.full(len(lines), NO_TIME) if removes else messages.timestamps.take(message_of)
+        )
         self._refused = np.zeros(len(lines), np.bool_)
         self._datasets = self._one_or_each(dataset)
         self._streams = self._checked("stream", streams)
@@ -69,6 +74,7 @@ class TupleColumns:
             self._message_of,
             self._lines,
             wanted,
+            removes=self._removes,
         )
 
     def refuse(self, row: int, name: str, text: str) -> None:

@@ -29,7 +29,7 @@ from sde.requests.drift import (
 from sde.requests.gathered import Gathered
 from sde.wire import Ask, Code, Fault, ReplyFields, Unwatch, message_of, watch_answer
 from sde.wire.windows import interval_fields
-from synopses import KINDS, StateError
+from synopses import KINDS
 
 _LAST = 2**60  # the number of the last word on a watch
 _log = logging.getLogger(__name__)
@@ -196,19 +196,18 @@ def _gathered(sites: FromSites) -> Gathered:
 
 
 def _changes(due: _Due, sent: list[bytes]) -> list[bytes] | None:
-    """The difference of each state to what was sent; None if that is no state of its kind."""
+    """The difference of each state to what was sent; None if that does not make up for it."""
     kind = KINDS[due.head.about[0].kind]
     if not kind.linear or len(sent) != len(due.parts) or not all((*sent, *due.parts)):
         return None
-    try:
-        changed = [
-            difference(kind.from_bytes(now), kind.from_bytes(before)).to_bytes()
-            for now, before in zip(due.parts, sent, strict=True)
-        ]
-        for state in changed:
-            kind.from_bytes(state)
-    except StateError:  # it shrank, and this kind has no such states
-        return None
+    changed = []
+    for now, before in zip(due.parts, sent, strict=True):
+        known = kind.from_bytes(before)
+        change = difference(kind.from_bytes(now), known)
+        known.merge(change)
+        if known.to_bytes() != now:  # it shrank, and counts of this kind cannot be below 0
+            return None
+        changed.append(change.to_bytes())
     return changed
 
 

@@ -23,12 +23,13 @@ class LeftOut(Struct, frozen=True, kw_only=True, omit_defaults=True):
     missed: _Count = 0  # the plug-in was quarantined when they came
     excluded: _Count = 0  # `where` was not true of them
     included: _Count = 0  # it was true of these
+    still_counted: _Count = 0  # rows that were deleted, and cannot be taken away
 
 
 def total(counts: Iterable[LeftOut]) -> LeftOut:
     """
-    >>> total([LeftOut(late=2), LeftOut(late=1, shed=4)])
-    LeftOut(skipped=0, shed=4, late=3, future=0, untimed=0, missed=0, excluded=0, included=0)
+    >>> total([LeftOut(late=2), LeftOut(late=1, shed=4)]) == LeftOut(late=3, shed=4)
+    True
     """
     each = [structs.astuple(count) for count in counts]
     names = LeftOut.__struct_fields__

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from sde.wire import Code, Refusal
-from synopses import AMS, Synopsis
+from synopses import AMS, BankedSynopsis, Synopsis
 
 _ADDITIVE = {
     ("count_min", "total"),
@@ -111,6 +111,7 @@ def has_moved(
 def difference(now: Synopsis, before: Synopsis) -> Synopsis:
     """What was added since, of a linear kind: again a state of that kind."""
     changed = now.copy()
-    for name, array in changed.arrays.items():  # type: ignore[attr-defined]
-        array -= before.arrays[name]  # type: ignore[attr-defined]
+    assert isinstance(changed, BankedSynopsis)
+    assert isinstance(before, BankedSynopsis)
+    changed.subtract_slots(changed.arrays, np.zeros(1, np.int32), before.arrays)
     return changed

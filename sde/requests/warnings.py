@@ -41,6 +41,8 @@ def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str
         found.append(f"{_dropped(left_out.shed)}: no room for them within the limits")
     if left_out.missed:
         found.append(f"{_dropped(left_out.missed)}: the plug-in was in quarantine")
+    if left_out.still_counted:
+        found.append(_still_counted(about, left_out.still_counted))
     if left_out.excluded and not left_out.included:
         found.append(f"where ({about.where}) was true of none of {_tuples(left_out.excluded)}")
     return found
@@ -78,6 +80,17 @@ def _skipped(about: SynopsisInfo, tuples: int, skipped: int) -> str:
     if not tuples:
         return f"{named} was in none of {came}" if one else f"{named} was missing in all {came}"
     return f"{named} was missing in {skipped:,} of {came}, which were left out"
+
+
+def _still_counted(about: SynopsisInfo, count: int) -> str:
+    """
+    >>> info = SynopsisInfo(dataset="d", kind="bloom", params={}, scope="dataset", since=0)
+    >>> _still_counted(info, 1)
+    '1 row that was deleted is still counted: bloom cannot take tuples away'
+    """
+    rows = "1 row that was deleted is" if count == 1 else f"{count:,} rows that were deleted are"
+    what = f"{about.kind} in such a window" if about.window else about.kind
+    return f"{rows} still counted: {what} cannot take tuples away"
 
 
 def _names(fields: str | list[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -223,6 +224,7 @@ class LocalEngine:
         decoded = self._ingest.on_data(fetched, self.wanted, source)
         self.letters += decoded.letters
 
+        @cache  # one for all blocks of a shard: what lacks something is read once
         def again(shard: int) -> Callable[[], list[Block]]:
             def read() -> list[Block]:
                 whole = self._ingest.on_data(fetched, None, source).blocks

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from sde.tuples.column import Coded, Column
@@ -51,6 +52,7 @@ class BlockHeader(msgspec.Struct, frozen=True, kw_only=True):
     kept: NeedsJson | None = None
     lines: bool  # whether there is an array of them
     arrivals: bool
+    removes: bool | UnsetType = UNSET  # left out where it is not so
     fields: list[tuple[str, str, bool]]  # name, and what `ArrayWriter.put_column` returned
     arrays: list[tuple[str, int, int]] = []  # type, count and smallest value of each
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import mmh3
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from sde.kernels.identities import identities
@@ -42,6 +43,8 @@ class Block:
     lines          uint32 (n,): the line (or row) within the message; None: 0 for all
     fields         the columns, by field name; each has at least one value
     line           the line of the first tuple
+    removes        whether its tuples are taken away, not added: rows that a database deleted. Their
+                   time is NO_TIME where they do not say it: when they arrived they were removed
     kept           what was kept of the tuples (None: everything); the rest is empty
     read_again     gives what its messages hold for its shard, with everything
     """
@@ -60,6 +63,7 @@ class Block:
     fields: dict[str, Column]
     arrivals: NDArray[np.int64] | None = None
     line: int = 0
+    removes: bool = False
     kept: Needs | None = None
     read_again: Callable[[], list[Block]] | None = field(default=None, repr=False)
     _cache: dict[tuple[str, Key], Any] = field(default_factory=dict, repr=False)
@@ -68,12 +72,13 @@ class Block:
         return len(self.stream_of)
 
     @property
-    def order(self) -> tuple[str, int, int, int]:
+    def order(self) -> tuple[bool, str, int, int, int]:
         """Sorts the blocks of one data set and shard as their tuples stood in the topics.
 
         A message of many lines may be cut into several blocks, so its offset alone is not enough.
+        Those that remove come last: what they take away was added before it was removed.
         """
-        return self.topic, self.partition, self.base, self.line
+        return self.removes, self.topic, self.partition, self.base, self.line
 
     def _once(self, what: str, name: Key, compute: Callable[[], Any]) -> Any:
         """Layers share what is computed: the same array for all of them, not to be changed."""
@@ -187,6 +192,7 @@ class Block:
             kept=None if self.kept is None else self.kept.as_json(),
             lines=self.lines is not None,
             arrivals=self.arrivals is not None,
+            removes=self.removes or UNSET,
             fields=[(name, *writer.put_column(column)) for name, column in self.fields.items()],
         )
         return writer.to_parts(header, compress)
@@ -226,6 +232,7 @@ class Block:
             arrivals=reader.integers(np.int64, rows) if header.arrivals else None,
             fields={n: reader.column(rows, form, valid) for n, form, valid in header.fields},
             line=header.line,
+            removes=header.removes is True,
             kept=None if header.kept is None else Needs.from_json(header.kept),
         )
         reader.finish()

@@ -104,7 +104,10 @@ class Mapping(Message, frozen=True, kw_only=True):
     changes: Annotated[
         Literal["debezium"] | None,
         Expected("debezium"),
-        Meta(description="records are changes of a table, in Debezium's envelope: `after` counts"),
+        Meta(
+            description="records are changes of a table, in Debezium's envelope: `after` counts, a "
+            "deleted row is taken away from linear kinds"
+        ),
     ] = None
 
     def check(self) -> None:

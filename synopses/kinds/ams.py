@@ -103,6 +103,11 @@ class AMS(BankedSynopsis):
         self.arrays["table"] += other.arrays["table"]
         fixed_point.merge_losses(self.arrays[LOSSES], other.arrays[LOSSES])
 
+    def subtract_slots(self, arrays: Arrays, slots: NDArray[np.int32], others: Arrays) -> None:
+        losses = fixed_point.subtract_losses(arrays[LOSSES][slots], others[LOSSES])
+        super().subtract_slots(arrays, slots, others)
+        arrays[LOSSES][slots] = losses
+
     def _load(self, payload: memoryview) -> None:
         super()._load(payload)
         fixed_point.check_losses(self.kind, self.arrays[LOSSES])

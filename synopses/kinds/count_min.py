@@ -143,6 +143,11 @@ class CountMin(CountMinTable):
             np.uint64(self.seed),
         )
 
+    def subtract_slots(self, arrays: Arrays, slots: NDArray[np.int32], others: Arrays) -> None:
+        losses = fixed_point.subtract_losses(arrays[LOSSES][slots], others[LOSSES])
+        super().subtract_slots(arrays, slots, others)
+        arrays[LOSSES][slots] = losses
+
     @question
     def frequency(self, key: str) -> Estimate:
         """Total weight of one key."""

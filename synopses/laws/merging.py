@@ -120,8 +120,7 @@ def linear_states_subtract(cls: type[Synopsis]) -> None:
         synopsis.add(added)
     if not isinstance(whole, BankedSynopsis):
         raise LawError(f"{cls.__name__} is linear, so it must be a BankedSynopsis")
-    for name, array in whole.arrays.items():
-        array -= part.arrays[name]  # type: ignore[attr-defined]
+    whole.subtract_slots(whole.arrays, np.zeros(1, np.int32), part.arrays)  # type: ignore[attr-defined]
     demand_same(whole, rest)
 
 

@@ -39,6 +39,14 @@ WINDOWS = {
     "by count": {"window": {"size": 50}},
     "idle": {"idle": "1h"},
 }
+CHANGES = {
+    "topic": "rows",
+    "dataset": "d",
+    "stream": "stream",
+    "time": "time",
+    "fields": {name: f"values.{name}" for name in ("k", "w", "at")},
+    "changes": "debezium",
+}
 REFUSED = ("by count", "idle")  # for a whole data set
 
 
@@ -72,8 +80,12 @@ def kept(created, batches, limits=None):
     engine = LocalEngine(shards=1, limits=limits)
     for reply in engine.run(created).values():
         assert reply["status"] == "ok", reply
+    engine.ask(op="source", id="s", name="rows", **CHANGES)
     for rows in batches:
-        engine.run(data=rows)
+        if "op" in rows[0]:
+            engine.send_records("rows", rows)
+        else:
+            engine.run(data=rows)
     described = [engine.ask(op="describe", uid=one["uid"])["value"] for one in created]
     arrays = {name: array.tobytes() for name, array in engine.stores[0].arrays()}
     return arrays, described
@@ -85,9 +97,9 @@ def ways(monkeypatch):
     added = []
     plain_way = Bank.add_sums
 
-    def add_sums(self, *arguments):
+    def add_sums(self, *arguments, **how):
         added.append(self.template.kind)
-        plain_way(self, *arguments)
+        plain_way(self, *arguments, **how)
 
     def run(*arguments):
         monkeypatch.setattr(Bank, "add_sums", add_sums)
@@ -137,6 +149,18 @@ def test_windows_hold_the_same_either_way(ways, kind, scope, window):
 def test_windows_by_time_take_each_key_once(ways, scope, window):
     batches = [random_rows(seed, [1]) for seed in range(3)]
     assert ways(requests("count_min", scope, WINDOWS[window]), batches)[2] == 9
+
+
+@pytest.mark.parametrize("weights", ["of every size and sign", "some missing or no numbers"])
+@pytest.mark.parametrize("window", ["no window", "sliding"])
+@pytest.mark.parametrize("kind", ["ams", "count_min"])
+def test_taking_each_key_away_once_leaves_the_store_of_every_tuple(ways, kind, window, weights):
+    rows = random_rows(0, WEIGHTS[weights])
+    batches = [rows, [{"op": "d", "before": row} for row in rows[:400]]]
+    created = requests(kind, "stream", WINDOWS[window])
+    every_tuple, each_key_once, added = ways(created, batches)
+    assert added == 6
+    assert each_key_once == every_tuple
 
 
 @pytest.mark.parametrize("window", ["no window", "tumbling"])

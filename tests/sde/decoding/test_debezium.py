@@ -1,4 +1,4 @@
-"""Debezium's envelope: rows after a change; deleted ones marked; whatever else refused."""
+"""Debezium's envelope: rows after a change; deleted ones apart; whatever else refused."""
 
 import json
 
@@ -28,13 +28,17 @@ ENVELOPE = {
 
 
 def opened(envelopes):
-    """Rows, which are removed, messages, and the letters, of envelopes as JSON."""
+    """The rows that are added, those that are removed, and the letters, of envelopes as JSON."""
     messages = naive.messages([json.dumps(envelope).encode() for envelope in envelopes])
     rows = np.arange(len(envelopes))
     table = Table(columns_of_values([flat(e) for e in envelopes]), rows, rows * 0)
     letters = Letters(messages, LIMITS)
-    found, removed = open_envelopes(table, messages, letters)
-    return texts_of(found), removed.tolist(), found.message_of.tolist(), letters.sorted()
+    changes = open_envelopes(table, messages, letters)
+    return [*map(by_message, changes)], letters.sorted()
+
+
+def by_message(table):
+    return dict(zip(table.message_of.tolist(), texts_of(table), strict=True))
 
 
 def change(op, before=None, after=None):
@@ -48,13 +52,8 @@ CHANGES = [
     change("d", {"id": 1, "city": "a"}),
     change("d", None),
 ]
-ROWS = [
-    {"id": "1", "city": "a"},
-    {"id": "2"},
-    {"id": "2", "city": "b"},
-    {"id": "1", "city": "a"},
-    {},
-]
+ADDED = {0: {"id": "1", "city": "a"}, 1: {"id": "2"}, 2: {"id": "2", "city": "b"}}
+REMOVED = {3: {"id": "1", "city": "a"}, 4: {}}
 
 
 @pytest.mark.parametrize(
@@ -66,28 +65,24 @@ ROWS = [
     ],
 )
 def test_rows_are_what_is_after_a_change_and_deleted_ones_what_was_before(wrap):
-    rows, removed, messages, letters = opened([wrap(e, i) for i, e in enumerate(CHANGES)])
-    assert rows == ROWS
-    assert removed == [False, False, False, True, True]
-    assert messages == [0, 1, 2, 3, 4]
+    changes, letters = opened([wrap(e, i) for i, e in enumerate(CHANGES)])
+    assert changes == [ADDED, REMOVED]
     assert letters == []
 
 
 def test_an_op_that_is_none_is_refused_alone_and_messages_of_the_database_are_passed_over():
     good = CHANGES[0]
     bad = [change("t"), {"after": {"id": 1}}, change("create"), change(""), {}]
-    rows, removed, messages, letters = opened([good, *bad, change("m"), good])
-    assert rows == ROWS[:1] * 2
-    assert removed == [False, False]
-    assert messages == [0, 7]
+    changes, letters = opened([good, *bad, change("m"), good])
+    assert changes == [{0: ADDED[0], 7: ADDED[0]}, {}]
     assert [letter["offset"] - 1000 for letter in letters] == [1, 2, 3, 4, 5]
     assert letters[0]["message"] == "op='t': expected c, r, u or d, of Debezium"
     assert "op=missing" in letters[1]["message"]
 
 
 def test_a_table_without_envelopes_has_no_rows():
-    rows, removed, _, letters = opened([{"id": 1}, {"id": 2}])
-    assert (rows, removed, len(letters)) == ([], [], 2)
+    changes, letters = opened([{"id": 1}, {"id": 2}])
+    assert (changes, len(letters)) == ([{}, {}], 2)
 
 
 def test_the_paths_to_read_are_enough_for_avro():
@@ -96,7 +91,8 @@ def test_the_paths_to_read_are_enough_for_avro():
     for wanted in (None, frozenset({"id"})):
         read = Read(read_avro, payloads, envelope_paths(wanted), schema=schema)
         messages = naive.messages(payloads)
-        found, removed = open_envelopes(read.tables[0], messages, Letters(messages, LIMITS))
+        changes = open_envelopes(read.tables[0], messages, Letters(messages, LIMITS))
         names = wanted or {"id", "city"}
-        assert texts_of(found) == [{n: t for n, t in row.items() if n in names} for row in ROWS]
-        assert removed.tolist() == [False, False, False, True, True]
+        for found, rows in zip(changes, (ADDED, REMOVED), strict=True):
+            expected = {m: {n: t for n, t in r.items() if n in names} for m, r in rows.items()}
+            assert by_message(found) == expected

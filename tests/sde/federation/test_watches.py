@@ -100,6 +100,24 @@ def test_linear_kinds_send_what_changed_and_the_answer_is_the_same(kind):
     assert small < whole / 4
 
 
+@pytest.mark.parametrize("kind", ["count_min", "ams", "histogram", "log_histogram"])
+def test_what_a_site_takes_away_is_gone_at_the_site_that_asks(kind):
+    query = {"type": {"count_min": "total", "ams": "f2"}.get(kind, "counts")}
+    sites = watched(kind, query, value="v")
+    source = {"topic": "t", "dataset": "d", "stream": "s", "changes": "debezium"}
+    sites["b"].ask(op="source", id="s", name="rows", **source)
+    rows = [{"s": f"s{n % 7}", "k": f"k{n}", "v": n + 0.0625} for n in range(20)]
+    sites["b"].send_records("rows", [{"op": "c", "after": row} for row in rows])
+    feed(sites, "a", 3)
+    tick(sites, 1)
+    for number, row in enumerate(rows[:3], 2):
+        sites["b"].send_records("rows", [{"op": "d", "before": row}])
+        (reply,) = tick(sites, number)
+        asked = sites.ask(op="estimate", uid="u", query=query, sites="*", time=T0 + number * EVERY)
+        assert asked["value"] is not None
+        assert reply["value"] == asked["value"]
+
+
 def test_other_kinds_send_their_state_when_it_changed():
     sites = watched("hyperloglog", {"type": "cardinality"})
     feed(sites, "b", 1, key="one")

@@ -69,6 +69,19 @@ def test_shards_streams_and_windows_work_for_both_forms(source):
     assert (closed["value"], closed["tuples"]) == (sum(second), len(second))
 
 
+def test_rows_that_were_deleted_are_taken_away_from_a_linear_plug_in():
+    engine = engine_with()
+    engine.run([create_total(), create_total("each", scope="stream")])
+    source = {"topic": "t", "dataset": "d", "stream": "s", "changes": "debezium"}
+    engine.ask(op="source", id="s", name="rows", **source)
+    rows = [{"s": f"s{n % 3}", "v": n} for n in range(30)]
+    engine.send_records("rows", [{"op": "c", "after": row} for row in rows])
+    engine.send_records("rows", [{"op": "d", "before": row} for row in rows[:9]])
+    answer = estimate(engine)
+    assert (answer["value"], answer["tuples"]) == (sum(range(9, 30)), 39)
+    assert estimate(engine, "each", stream="s0")["value"] == sum(range(9, 30, 3))
+
+
 def test_parameters_and_queries_of_a_plug_in_are_checked():
     engine = engine_with()
     refused = engine.run([create_total(params={"factor": -1})])["c-u"]

@@ -1,24 +1,27 @@
 """Blocks: the views of their fields, parts of them, and their bytes."""
 
+from dataclasses import replace
+
 import naive_decoding as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sde.tuples.block import Block, first_words
+from sde.tuples.block import Block, completed, first_words
 from sde.tuples.column import Coded, Column
 from sde.tuples.decimals import text_numbers
-from sde.tuples.needs import Needs
+from sde.tuples.needs import Needs, NeedsByDataset
+from sde.tuples.times import NO_TIME
 from synopses.errors import StateError
 from synopses.hashing import hash_key
 from synopses.texts import Texts
 
 
-def block(rows=6, lines=True):
+def block(rows=6, lines=True, **others):
     streams = Texts.of(["EURUSD", "é"])
     valid = np.arange(rows) % 3 != 1
-    return Block(
+    whole = Block(
         dataset="Forex",
         shard=2,
         topic="data",
@@ -36,6 +39,7 @@ def block(rows=6, lines=True):
             "id": Column(Texts.of([f"é{i}" if valid[i] else "" for i in range(rows)]), valid),
         },
     )
+    return replace(whole, **others)
 
 
 def assert_equal(one, other):
@@ -55,6 +59,27 @@ def test_a_block_survives_its_bytes(rows, lines, compress):
     after = Block.from_bytes(before.to_bytes(compress))
     assert_equal(before, after)
     assert after.to_bytes(compress) == before.to_bytes(compress)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_block_that_removes_says_so_in_its_bytes_and_in_parts_of_it(compress):
+    before = block(removes=True, times=np.full(6, NO_TIME))
+    after = Block.from_bytes(before.to_bytes(compress))
+    assert_equal(before, after)
+    needs = Needs(frozenset({"price"}), times=True)
+    for one in (after, after.take(np.array([1])), after.select(needs)):
+        assert (one.removes, set(one.times.tolist())) == (True, {NO_TIME})
+
+
+def test_the_bytes_of_a_block_that_adds_are_those_of_versions_that_knew_no_other():
+    assert b"removes" not in block().to_bytes()
+    assert not Block.from_bytes(block().to_bytes()).removes
+
+
+def test_blocks_that_remove_come_after_those_that_add_whatever_stood_first():
+    blocks = [block(removes=True, topic="a"), block(topic="b"), block(topic="a", line=1)]
+    ordered = completed(blocks, NeedsByDataset({}))
+    assert [(b.topic, b.removes) for b in ordered] == [("a", False), ("b", False), ("a", True)]
 
 
 def test_integers_of_any_size_survive_their_bytes():
