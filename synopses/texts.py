@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,18 @@ class Texts:
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(e) for e in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Texts]) -> Texts:
+        """
+        >>> list(Texts.concatenated([Texts.of(["a", "b"]), Texts.of(["c"])]))
+        ['a', 'b', 'c']
+        """
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        held = [part.buffer[part.offsets[0] : part.offsets[-1]] for part in parts]
+        return cls(np.concatenate(held), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

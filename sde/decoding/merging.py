@@ -128,8 +128,4 @@ def _merge_texts(rows: int, parts: Sequence[Part]) -> Texts:
     for part in parts:
         order[part.rows] = np.arange(before, before + len(part.rows))
         before += len(part.rows)
-    sizes = np.concatenate([np.diff(own.offsets) for own in texts])
-    offsets = np.zeros(before + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    buffer = np.concatenate([own.buffer[own.offsets[0] : own.offsets[-1]] for own in texts])
-    return Texts(buffer, offsets).take(order)
+    return Texts.concatenated(texts).take(order)

@@ -57,6 +57,7 @@ from sde.shard.versions import Versions
 from sde.stages.log import Entry, pack_entry, unpack_entry
 from sde.storage.store import Store
 from sde.tuples.block import Block, completed
+from sde.tuples.joining import joined
 from sde.tuples.needs import NeedsByDataset
 from sde.wire import (
     Definition,
@@ -373,12 +374,14 @@ class Maintain:
         added = []
         wanted = self._shard.wanted
         self._blocks = completed(self._blocks, wanted)
-        for block in self._blocks:
-            needs = wanted.get(block.dataset)
-            if needs is not None:
-                used = block.select(needs)
-                self._shard.add(used)
-                added.append(used.to_bytes(compress=True))
+        used = [
+            block.select(needs)
+            for block in self._blocks
+            if (needs := wanted.get(block.dataset)) is not None
+        ]
+        for block in joined(used):
+            self._shard.add(block)
+            added.append(block.to_bytes(compress=True))
         # In front of the data: a replay does not try it again, and takes the states as they are.
         self._not_repeatable |= {failure.kind for failure in self._shard.failures}
         self._note_failures()
