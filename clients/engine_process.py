@@ -47,6 +47,7 @@ class EngineProcess:
                 self._reader = threading.Thread(target=self._read_on, daemon=True)
                 self._reader.start()
                 return
+        process.stdout.close()
         code = process.wait()
         raise ClientError(f"the engine did not start (exit code {code}): {last}")
 
