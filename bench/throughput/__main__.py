@@ -21,8 +21,8 @@ from bench.throughput.rounds import run
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.throughput", description=__doc__)
-    parser.add_argument("--tuples", type=int, default=5_000_000, help="of a case, one a message")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds, contenders in turn")
+    parser.add_argument("--tuples", type=int, default=10_000_000, help="of a case, one a message")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds, contenders in turn")
     parser.add_argument("--only", help="only contenders and cases with this text in their names")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()

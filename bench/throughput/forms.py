@@ -87,8 +87,8 @@ FORMS = {
         Form(ESCAPED, _escaped, "json"),
         Form(MAPPED, _trades, "trades", _TRADES),
         Form(AVRO, _avro, "avro", _AVRO),
-        Form(IN_LINES, in_lines, "lines", times_as_many=2),
-        Form(ARROW, in_frames, "arrow", times_as_many=4),
+        Form(IN_LINES, in_lines, "lines"),
+        Form(ARROW, in_frames, "arrow", times_as_many=2),
     )
 }
 

@@ -24,7 +24,7 @@ def described(engine):
     return engine.ask(op="describe", uid="w")["value"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     size=st.integers(1, 12),

@@ -69,7 +69,7 @@ def window_request(kind, scope, window):
     return create("w", kind, scope=scope, window=window, **KINDS_TRIED[kind])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     kind=st.sampled_from(sorted(KINDS_TRIED)),
@@ -117,7 +117,7 @@ def described(engine, uid="w"):
     return engine.ask(op="describe", uid=uid)["value"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), lateness=st.sampled_from(["500ms", "3s"]))
 def test_every_tuple_is_applied_or_counted_as_dropped(seed, lateness):
     rng = np.random.default_rng(seed)

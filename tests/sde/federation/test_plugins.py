@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 import msgspec
+import pytest
 from plugin_sources import TOTAL, plugin_request, touchy
 from sites import SITES, Sites
 from wire_messages import create, tuples
 
 from sde.federation.peers import Peers
 from sde.records.sites import Contribution
+
+pytestmark = pytest.mark.usefixtures("quick_examination")
 
 DATA = {
     site: tuples("d", [(f"{site}{i}", {"v": i + 10 * n}) for i in range(40)])

@@ -17,6 +17,8 @@ T0 = 1_700_000_000_000
 DATA = tuples(
     "d", [(f"s{i % 7}", {"k": i % 10, "v": i % 50, "t": T0 + i * 10}) for i in range(1_000)]
 )
+
+pytestmark = pytest.mark.usefixtures("quick_examination")
 SUM = sum(row["values"]["v"] for row in DATA)
 LIMITS = StateLimits(plugin_seconds=60, plugin_bytes=256 << 20)
 SOON = StateLimits(plugin_seconds=3, plugin_bytes=256 << 20)
@@ -156,6 +158,7 @@ def test_the_same_source_again_is_the_version_that_is_there():
     assert (reply["status"], reply["value"]["version"]) == ("ok", 1)
 
 
+@pytest.mark.laws
 def test_a_class_that_breaks_a_law_is_refused_with_the_law_and_the_reason():
     wrong = TOTAL.replace("linear = True", "linear = True\n    idempotent = True")
     engine = LocalEngine(limits=LIMITS)

@@ -14,6 +14,8 @@ from sde.storage.store import MemoryStore
 from sde.testing import LocalEngine
 from sde.wire.plugins import signed_bytes
 
+pytestmark = pytest.mark.usefixtures("quick_examination")
+
 AUTHOR = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 
@@ -130,6 +132,7 @@ def test_an_engine_may_take_no_plug_ins_at_all():
     assert "plugins = off" in reply["message"]
 
 
+@pytest.mark.laws
 def test_every_decision_is_one_line_of_the_log(caplog):
     engine = LocalEngine(trust=TRUST)
 

@@ -158,15 +158,21 @@ def test_a_fetch_and_a_look_at_offsets_end_with_the_reason(secure, mistake):
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_question_whether_kafka_can_be_used_ends_with_the_reason(secure, mistake):
+def test_questions_whether_kafka_can_be_used_end_with_the_reason(secure, mistake):
+    """Perhaps not the first one: on a busy machine librdkafka may not have tried by then."""
     settings, expected = wrong(secure)[mistake]
-    question = PresenceQuestion(settings, ["none"])
     deadline = time.monotonic() + 60
-    while not question.answered:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+
+    def ask_until_told():
+        while True:
+            question = PresenceQuestion(settings, ["none"])
+            while not question.answered:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            question.problem()
+
     with pytest.raises(AccessRefused, match=expected):
-        question.problem()
+        ask_until_told()
 
 
 def test_a_leader_is_checked_like_the_first_broker(secure):

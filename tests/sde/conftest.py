@@ -9,8 +9,10 @@ EXAMINED = {}
 
 
 @pytest.fixture
-def quick_examination(monkeypatch):
-    """Laws have tests of their own, and take seconds; nothing is examined twice."""
+def quick_examination(monkeypatch, request):
+    """Laws have tests of their own (marked so), and take seconds; nothing is examined twice."""
+    if request.node.get_closest_marker("laws"):
+        return
     real, examine = PluginProcess.call, examination.examine
 
     def call(self, call, *rest, **options):
