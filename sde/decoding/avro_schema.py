@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import orjson
 
 from sde.wire.faults import Code, Refusal
+from sde.wire.forms import JsonObject
 
 _DAY = 86_400_000  # milliseconds
 _MOST_BYTES = 1 << 20  # of a schema
@@ -142,11 +143,11 @@ class _Parser:
                 return self._named[full]
         _refuse(f"type {name[:80]!r} is not defined before it is used")
 
-    def _name(self, found: dict[str, Any], space: str, node: Leaf) -> Leaf:
+    def _name(self, found: JsonObject, space: str, node: Leaf) -> Leaf:
         self._named[_full_name(found, space)] = node
         return node
 
-    def _record(self, found: dict[str, Any], space: str, depth: int) -> Node:
+    def _record(self, found: JsonObject, space: str, depth: int) -> Node:
         name = _full_name(found, space)
         node = self._named[name] = RecordName(name)
         inner = name.rpartition(".")[0]
@@ -161,7 +162,7 @@ class _Parser:
         self.records[name] = Record(name, tuple(fields))
         return node
 
-    def _enum(self, found: dict[str, Any], space: str) -> Leaf:
+    def _enum(self, found: JsonObject, space: str) -> Leaf:
         symbols = found.get("symbols")
         if (
             not isinstance(symbols, list)
@@ -171,21 +172,21 @@ class _Parser:
             _refuse(f"enum {_full_name(found, space)!r} has no list of symbols")
         return self._name(found, space, Leaf("enum", symbols=tuple(symbols)))
 
-    def _count(self, found: dict[str, Any], name: str) -> int:
+    def _count(self, found: JsonObject, name: str) -> int:
         count = found.get(name)
         if not isinstance(count, int) or not 0 <= count < 1 << 31:
             _refuse(f"{name}={str(count)[:80]}: expected a number from 0 to 2**31")
         return count
 
 
-def _full_name(found: dict[str, Any], space: str) -> str:
+def _full_name(found: JsonObject, space: str) -> str:
     name, own = found.get("name"), found.get("namespace", space)
     if not isinstance(name, str) or not isinstance(own, str):
         _refuse("a named type without a name")
     return name if "." in name or not own else f"{own}.{name}"
 
 
-def _logical(found: dict[str, Any], kind: str) -> Leaf:
+def _logical(found: JsonObject, kind: str) -> Leaf:
     """A primitive type, as its logical type says; one that is not known is passed over."""
     logical = found.get("logicalType")
     if isinstance(logical, str) and (kind, logical) in _TIMES:
@@ -194,7 +195,7 @@ def _logical(found: dict[str, Any], kind: str) -> Leaf:
     return _decimal(found, Leaf(kind)) if kind == "bytes" else Leaf(kind)
 
 
-def _decimal(found: dict[str, Any], leaf: Leaf) -> Leaf:
+def _decimal(found: JsonObject, leaf: Leaf) -> Leaf:
     scale = found.get("scale", 0)
     if found.get("logicalType") != "decimal" or not isinstance(scale, int) or scale < 0:
         return leaf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,14 +10,15 @@ from sde.decoding.decoded import Decoded
 from sde.decoding.messages import Messages
 from sde.tuples.block import Block
 from sde.tuples.times import NO_TIME
+from sde.wire.replies import ReplyFields
 from sde.wire.sources import Preview
 
 Decode = Callable[[Messages, None, Preview], Decoded]
 
 
-def preview(seen: Sequence[Messages], request: Preview, decode: Decode) -> dict[str, Any]:
+def preview(seen: Sequence[Messages], request: Preview, decode: Decode) -> ReplyFields:
     """How many messages were looked at; their tuples and dead letters, at most `limit` of each."""
-    tuples: list[dict[str, Any]] = []
+    tuples: list[ReplyFields] = []
     letters: list[dict[str, object]] = []
     for messages in seen:
         decoded = decode(messages, None, request)
@@ -33,11 +33,11 @@ def preview(seen: Sequence[Messages], request: Preview, decode: Decode) -> dict[
     }
 
 
-def _tuples(block: Block) -> list[dict[str, Any]]:
+def _tuples(block: Block) -> list[ReplyFields]:
     texts = {name: column.texts() for name, column in block.fields.items()}
     found = []
     for row in range(len(block)):
-        fields: dict[str, Any] = {}
+        fields: dict[str, int | float | str] = {}
         for name, column in block.fields.items():
             if column.valid is None or column.valid[row]:
                 data = column.data
