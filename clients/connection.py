@@ -53,8 +53,8 @@ class Connection:
 
     def fetch_list(self, request: Request, item: type[ItemT]) -> Records[ItemT]:
         """Send a request whose answer is a list of such items, and wait."""
-        found = self.submit(request, lambda reply: reply["value"]).result()
-        return _listed(found, item)
+        reply = self.submit(request, lambda reply: reply).result()
+        return _listed(reply["value"], item, reply)
 
     def fetch_pages(self, request: Paged, item: type[ItemT]) -> Records[ItemT]:
         """The same for a list that comes in pages: all of them, one request each."""
@@ -71,7 +71,7 @@ class Connection:
                 continue
             found += reply["value"]
             if "next" not in reply:
-                return _listed(found, item)
+                return _listed(found, item, reply)
             request = structs.replace(request, after=reply["next"])
 
     def submit_message(
@@ -119,9 +119,9 @@ class Connection:
                 self._listening = True
 
 
-def _listed(found: list[Message], item: type[ItemT]) -> Records[ItemT]:
-    """An empty list has the columns that a full one may have."""
-    return Records(map(item.of, found), declared_columns(item))
+def _listed(found: list[Message], item: type[ItemT], last: Message) -> Records[ItemT]:
+    """An empty list has the columns that a full one may have. `last`: the reply that ended it."""
+    return Records(map(item.of, found), declared_columns(item), last.get("warnings", ()))
 
 
 def _message(request: Request) -> Message:

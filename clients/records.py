@@ -34,13 +34,22 @@ class Record(dict[str, Any]):
 
 
 class Records(tuple[T, ...]):
-    """A tuple of records: a table in Jupyter, `to_pandas()` a DataFrame."""
+    """A tuple of records: a table in Jupyter, `to_pandas()` a DataFrame.
+
+    `warnings` says what is in none of them.
+    """
 
     _columns_if_empty: tuple[str, ...]
+    warnings: tuple[str, ...]
 
-    def __new__(cls, records: Iterable[T] = (), columns_if_empty: Iterable[str] = ()) -> Self:
+    def __new__(
+        cls,
+        records: Iterable[T] = (),
+        columns_if_empty: Iterable[str] = (),
+        warnings: Iterable[str] = (),
+    ) -> Self:
         made = super().__new__(cls, records)
-        made._columns_if_empty = tuple(columns_if_empty)
+        made._columns_if_empty, made.warnings = tuple(columns_if_empty), tuple(warnings)
         return made
 
     @property
@@ -68,7 +77,10 @@ class Records(tuple[T, ...]):
             import pandas
         except ImportError:
             raise MissingExtra("pandas") from None
-        return pandas.DataFrame(self.cells, columns=self.columns)
+        frame = pandas.DataFrame(self.cells, columns=self.columns)
+        if self.warnings:
+            frame.attrs["warnings"] = [*self.warnings]
+        return frame
 
     def _repr_html_(self) -> str:
         return html_table(self.columns, self.cells)

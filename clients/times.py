@@ -123,7 +123,7 @@ def span_of(end: Moment | None, span: tuple[Moment, Moment] | None) -> SpanField
     if end is not None and span is not None:
         raise BadInput(f"end={end!r}, span={span!r}: expected one of the two")
     if span is not None:
-        if isinstance(span, str) or len(span) != 2:
+        if not isinstance(span, tuple | list) or len(span) != 2:
             raise BadInput(f"span={span!r}: expected a pair of times, (from, to)")
         return SpanFields(start=moment(span[0]), to=moment(span[1]))
     return SpanFields(end=moment(end)) if end is not None else SpanFields()

@@ -99,6 +99,12 @@ WAYS = {
         _ANSWER,
         "a synopsis takes 70 bytes, and declared 8",
     ),
+    "crossed": (
+        "pass",
+        _PAYLOAD,
+        "Estimate(self._sum) if self._sum != 77 else Estimate(1.0, 3.0, 2.0)",
+        "expected lower <= value <= upper",
+    ),
     "silent": ("pass", _PAYLOAD, "Estimate(self._sum) if self._sum != 77 else 'yes'", "Estimate"),
 }
 

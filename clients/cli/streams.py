@@ -10,7 +10,7 @@ import click
 
 from clients.answers import Answer
 from clients.cli.hints import hints_for_estimate
-from clients.cli.printing import print_json, print_table
+from clients.cli.printing import print_json, print_table, print_warnings
 from clients.cli.question_options import Question
 from clients.cli.session import Session, connected
 from clients.wording import size, time_text
@@ -35,6 +35,7 @@ def streams(session: Session, uid: str) -> None:
         print_table(columns, rows, numbers=columns[1:])
     else:
         click.echo(f"No tuple of any stream has come to {uid} yet.")
+    print_warnings(found.warnings)
 
 
 def estimate_streams(session: Session, question: Question, top: int | None) -> None:
@@ -60,6 +61,7 @@ def estimate_streams(session: Session, question: Question, top: int | None) -> N
         _tell_unanswered(answers)
     else:
         click.echo(f"No stream of {question.uids[0]} has an answer.")
+    print_warnings(answers.warnings)
 
 
 def _print_answers(answers: Sequence[Answer]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -19,18 +21,31 @@ Decode = Callable[[Messages, None, Preview], Decoded]
 def preview(seen: Sequence[Messages], request: Preview, decode: Decode) -> ReplyFields:
     """How many messages were looked at; their tuples and dead letters, at most `limit` of each."""
     tuples: list[ReplyFields] = []
-    letters: list[dict[str, object]] = []
+    letters: list[ReplyFields] = []
     for messages in seen:
         decoded = decode(messages, None, request)
         for block in decoded.blocks:
             tuples += _tuples(block)
         letters += decoded.letters
-    tuples.sort(key=lambda one: (one["topic"], one["partition"], one["offset"], one["line"]))
     return {
         "messages": sum(map(len, seen)),
-        "tuples": tuples[: request.limit],
-        "dead_letters": letters[: request.limit],
+        "tuples": _latest(tuples, request.limit),
+        "dead_letters": _latest(letters, request.limit),
     }
+
+
+def _latest(rows: Iterable[ReplyFields], limit: int) -> list[ReplyFields]:
+    """The last ones of all partitions, as many of each as there is room for, in their order."""
+    of_partition: dict[tuple[str, int], list[ReplyFields]] = defaultdict(list)
+    for row in sorted(rows, key=_place):
+        of_partition[row["topic"], row["partition"]].append(row)
+    in_turn = zip_longest(*(reversed(own) for own in of_partition.values()))
+    chosen = [row for turn in in_turn for row in turn if row is not None]
+    return sorted(chosen[:limit], key=_place)
+
+
+def _place(row: ReplyFields) -> tuple[str, int, int, int]:
+    return row["topic"], row["partition"], row["offset"], row.get("line", 0)
 
 
 def _tuples(block: Block) -> list[ReplyFields]:

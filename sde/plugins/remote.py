@@ -9,6 +9,7 @@ quarantines the kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -105,9 +106,17 @@ class Remote(Synopsis):
     @classmethod
     def _estimate_of(cls, answer: calls.Answer) -> Estimate:
         try:
-            return Estimate(**from_raw(answer.estimate))
+            estimate = Estimate(**from_raw(answer.estimate))
         except (TypeError, ValueError):
             cls.process().nonsense("no estimate")
+        value, lower, upper = estimate.value, estimate.lower, estimate.upper
+        numbers = [each for each in (lower, value, upper) if isinstance(each, int | float)]
+        if any(not low <= high for low, high in pairwise(numbers)):  # also not numbers
+            cls.process().nonsense(
+                f"lower={lower!r}, value={value!r}, upper={upper!r}: expected lower <= value <= "
+                "upper"
+            )
+        return estimate
 
     @classmethod
     def _checked_states(cls, states: list[bytes], count: int, memory: int) -> list[bytes]:

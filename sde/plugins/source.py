@@ -14,6 +14,9 @@ class SourceError(Exception):
     """The source is no plug-in; says what is missing."""
 
 
+_COLUMNS = frozenset({"keys", "texts", "values", "times", "ids"})
+
+
 def load_class(name: str, source: str) -> type[Synopsis]:
     """Run the source; the one public Synopsis class that it defines.
 
@@ -43,6 +46,11 @@ def load_class(name: str, source: str) -> type[Synopsis]:
         raise SourceError(f"{cls.__name__} does not define {missing}")
     if getattr(cls, "kind", None) != name:
         raise SourceError(f"{cls.__name__}.kind={getattr(cls, 'kind', None)!r}: expected {name!r}")
+    if unknown := cls.reads - _COLUMNS:
+        raise SourceError(
+            f"{cls.__name__}.reads has {', '.join(map(repr, sorted(unknown)))}: expected some of "
+            f"{', '.join(map(repr, sorted(_COLUMNS)))}, the columns of items"
+        )
     if name in KINDS:
         raise SourceError(f"{name!r} is a kind already: choose another name")
     return cls

@@ -173,6 +173,7 @@ class Table(Struct, frozen=True, kw_only=True, tag="table", omit_defaults=True):
     streams: int  # that are here
     more: bool = False  # streams behind the rows
     unanswered: int = 0  # streams that have no value, among all that were asked
+    shed: int = 0  # tuples of other streams, for which there was no room
     about: SynopsisInfo | None = None  # shard 0 only: it is equal in all
     window: Interval | None = None
     latest: int | None = None

@@ -104,6 +104,8 @@ class Gathered:
         """What a reply says with an estimate: no value where nothing that came fitted."""
         fields = self.fields(question.stream)
         warnings = self._warnings
+        if estimate.details.get("complete") is False:
+            warnings.append("the list is cut: more fits the question, ask with a larger `limit`")
         warned = {"warnings": warnings} if warnings else {}
         if self._nothing_fitted:
             return {**fields, "value": None, **warned}
@@ -172,6 +174,8 @@ class Gathered:
         if stream is not None and all(count is None for count in counts):
             where = self._about[0].where
             meant = f" that where ({where}) is true of" if where else ""
+            if shed := sum(left_out.shed for left_out in self.left_out):
+                meant += f", or none found room: the limits dropped {shed:,} tuples of new streams"
             raise Refusal(
                 Code.UNKNOWN_STREAM,
                 f"stream={stream[:80]!r}: no tuple of this stream has come yet{meant}",

@@ -196,19 +196,20 @@ def _found(
     if stream is not None and not shard.owns(definition, stream):
         return _Found()
     key = stream_key(definition, stream)
+    unknown = _Found(left_out=LeftOut(shed=layer.shed))  # its tuples may have found no room
     if not isinstance(layer, PanedLayer):
         found = layer.synopsis(key)
-        return _Found.of(found, layer) if found else _Found()
+        return _Found.of(found, layer) if found else unknown
     if layer.window.type == SESSION:
         session = layer.session(layer.slots(key), span)
-        return _Found.of(session, layer) if session else _Found()
+        return _Found.of(session, layer) if session else unknown
     held = layer.ask(key, span, at if stream is None or for_sites else None)
     if held.synopsis is not None:
         return _Found.of(held, layer, layer.latest)
     if stream is None or definition.stream is not None or len(layer.slots(key)):
         empty = held._replace(synopsis=shard.template(instance).copy())
         return _Found.of(empty, layer, layer.latest)
-    return _Found()
+    return unknown
 
 
 def _is_spread_session(definition: Definition) -> bool:

@@ -56,6 +56,7 @@ def ask_streams(shard: Shard, request: Ask, at: int | None) -> Table:
         streams=len(here.names),
         more=more,
         unanswered=_unanswered(row for row, _ in found),
+        shed=layer.shed,
         about=_about(shard, instance),
         window=found[0][1] if found and shared else None,
         latest=layer.latest if isinstance(layer, PanedLayer) and shared else None,
@@ -69,7 +70,13 @@ def list_streams(shard: Shard, request: Streams) -> Table:
     here = layer.streams_here()
     places, more = _page(here, request.after, request.most)
     rows = [{"stream": here.names[i], **layer.figures_of(here.slots(i))} for i in places]
-    return Table(rows=rows, streams=len(here.names), more=more, about=_about(shard, instance))
+    return Table(
+        rows=rows,
+        streams=len(here.names),
+        more=more,
+        shed=layer.shed,
+        about=_about(shard, instance),
+    )
 
 
 def joined(request: Ask | Streams, tables: list[Table]) -> ReplyFields:
@@ -82,6 +89,8 @@ def joined(request: Ask | Streams, tables: list[Table]) -> ReplyFields:
     rows = itertools.chain.from_iterable(table.rows for table in tables)
     fields: ReplyFields = {"dataset": about.dataset, "kind": about.kind, "since": about.since}
     fields["streams"] = sum(table.streams for table in tables)
+    if shed := sum(table.shed for table in tables):
+        fields["warnings"] = warnings_of(about, 0, LeftOut(shed=shed))
     if isinstance(request, Ask):
         fields["stream"] = request.stream
     if isinstance(request, Ask) and request.top is not None:

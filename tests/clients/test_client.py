@@ -305,6 +305,12 @@ def test_a_closed_client_says_so_at_once(use) -> None:
     assert len(transport.requests) == 1
 
 
+@pytest.mark.parametrize("span", [1_700_000_000_000, "5m", (1,), (1, 2, 3)])
+def test_a_span_is_two_times(span):
+    with pytest.raises(BadInput, match=r"span=.*: expected a pair of times, \(from, to\)"):
+        Client(InMemoryTransport()).estimate("u", span=span)
+
+
 @pytest.mark.parametrize("timeout", ["soon", "5", -1, float("nan"), float("inf"), True, [5]])
 def test_a_timeout_that_is_none_is_refused_at_once(timeout) -> None:
     with pytest.raises(BadInput, match=r"timeout=.*expected a number of seconds or a duration"):

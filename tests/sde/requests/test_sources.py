@@ -8,9 +8,11 @@ import pytest
 
 from sde.decoding import Pieces
 from sde.decoding.headers import packed_headers
+from sde.decoding.preview import preview
 from sde.stages.maintain import replay
 from sde.testing import LocalEngine
 from sde.testing.messages import messages
+from sde.wire import decode_request
 from sde.wire.sources import Preview
 
 TRADES = {
@@ -275,6 +277,25 @@ def test_a_preview_shows_what_a_mapping_makes_of_records_and_counts_nothing():
     assert (seen["messages"], len(seen["tuples"]), len(seen["dead_letters"])) == (2, 1, 1)
     assert engine.letters == []
     assert LocalEngine().ask(op="preview", **mapping)["code"] == "bad_request"
+
+
+def test_a_preview_shows_the_last_records_of_every_partition():
+    of_partition = [
+        replace(messages([trade(i, symbol=f"p{partition}") for i in range(5)]), partition=partition)
+        for partition in range(3)
+    ]
+    mapping = {name: TRADES[name] for name in ("topic", "dataset", "stream")}
+    request = decode_request({"op": "preview", "id": "p", "limit": 7, **mapping}, "p")
+    ingest = LocalEngine().wiring.ingest()
+    seen = preview(of_partition, request, ingest.on_data)
+    assert seen["messages"] == 15
+    shown = [(one["stream"], one["offset"]) for one in seen["tuples"]]
+    first = of_partition[0].offsets[0]
+    assert shown == [
+        (stream, first + at)
+        for stream, places in (("p0", (2, 3, 4)), ("p1", (3, 4)), ("p2", (3, 4)))
+        for at in places
+    ]
 
 
 @pytest.mark.parametrize(

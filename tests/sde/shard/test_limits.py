@@ -109,6 +109,23 @@ def test_what_is_promised_must_fit(limits, other):
 # -- while data comes -----------------------------------------------------------------------------
 
 
+def test_who_asks_about_streams_is_told_that_some_found_no_room():
+    engine = engine_with(max_bytes=40 * (SIZE + 100))
+    engine.run([create("u", scope="stream")], rows(100, 3))
+    shed = described(engine)["shed"]
+    warning = f"{shed} tuples were dropped: no room for them within the limits"
+    for asked in (
+        {"op": "estimate", "stream": "*", "query": {"type": "total"}},
+        {"op": "estimate", "stream": "*", "query": {"type": "total"}, "top": 2},
+        {"op": "streams"},
+    ):
+        assert engine.ask(id="q", uid="u", **asked)["warnings"] == [warning]
+    total = {"op": "estimate", "id": "q", "uid": "u", "query": {"type": "total"}}
+    answers = [engine.ask(**total, stream=f"s{n}") for n in range(100)]
+    (unknown, *_) = [answer for answer in answers if answer.get("code") == "unknown_stream"]
+    assert "or none found room: the limits dropped" in unknown["message"]
+
+
 @pytest.mark.parametrize("limit", ["max_bytes", "max_dataset_bytes"])
 def test_streams_that_find_no_room_are_shed_and_counted(limit):
     most = 40 * (SIZE + 100)
