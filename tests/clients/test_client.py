@@ -201,7 +201,7 @@ def test_answers_to_others_are_ignored() -> None:
 def test_thousands_of_requests_are_in_flight_and_answered_in_any_order() -> None:
     waiting = []
     transport = InMemoryTransport(lambda request: waiting.append(request))
-    sde = Client(transport)
+    sde = Client(transport, timeout=120)
     pending = [sde.submit_estimate(f"u{n}") for n in range(5000)]
     assert not any(each.done() for each in pending)
     for request in reversed(waiting):
