@@ -37,6 +37,10 @@ def _escaped(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
     return [Parcel(row, 1, lane) for row in texts(layouts.ESCAPED, tuples, shift_ms).each()]
 
 
+def _shuffled(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
+    return [Parcel(row, 1, lane) for row in layouts.shuffled(tuples, shift_ms).each()]
+
+
 def _trades(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
     return [Parcel(row, 1, lane) for row in texts(layouts.TRADES, tuples, shift_ms).each()]
 
@@ -76,7 +80,8 @@ _AVRO = SourceMapping(
     fields=_FIELDS,
 )
 JSON, LZ4, ZSTD, TLS = "json", "json, lz4", "json, zstd", "json, lz4, TLS"
-ESCAPED, MAPPED, AVRO, IN_LINES, ARROW = "escaped json", "mapped json", "avro", "lines", "arrow"
+ESCAPED, SHUFFLED, MAPPED = "escaped json", "shuffled json", "mapped json"
+AVRO, IN_LINES, ARROW = "avro", "lines", "arrow"
 FORMS = {
     form.name: form
     for form in (
@@ -85,6 +90,7 @@ FORMS = {
         Form(ZSTD, one_a_message, "json", codec="zstd"),
         Form(TLS, one_a_message, "json", codec="lz4", listener="TLS"),
         Form(ESCAPED, _escaped, "json"),
+        Form(SHUFFLED, _shuffled, "json"),
         Form(MAPPED, _trades, "trades", _TRADES),
         Form(AVRO, _avro, "avro", _AVRO),
         Form(IN_LINES, in_lines, "lines"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,17 +15,30 @@ from bench.throughput.tuples import Tuples
 # point, a volume, a time in milliseconds; and for a character of a time as people write it.
 _STREAM, _TRADER, _PRICE, _THOUSANDTH, _VOLUME, _TIME, _WRITTEN = (bytes([i]) for i in range(1, 8))
 _PRICE_TEXT = 2 * _PRICE + b"." + 3 * _THOUSANDTH
-_PLACES = b",".join(
-    [
-        b'{"dataset":"Forex","stream":"S' + 4 * _STREAM + b'"',
-        b'"time":' + 13 * _TIME,
-        b'"values":{"trader":"%s' + 5 * _TRADER + b'"',
+
+
+def _envelope(
+    trader: bytes, order: Sequence[int] = (0, 1, 2, 3), inner: Sequence[int] = (0, 1, 2)
+) -> bytes:
+    """Members of the object and of its values, in an order."""
+    values = [
+        b'"trader":"' + trader + 5 * _TRADER + b'"',
         b'"price":' + _PRICE_TEXT,
-        b'"volume":' + 3 * _VOLUME + b"}}",
+        b'"volume":' + 3 * _VOLUME,
     ]
-)
-ENVELOPE = _PLACES % b"T"
-ESCAPED = _PLACES % b"T\\u00e9"  # as Python's json.dumps writes a name with an accent
+    members = [
+        b'"dataset":"Forex"',
+        b'"stream":"S' + 4 * _STREAM + b'"',
+        b'"time":' + 13 * _TIME,
+        b'"values":{' + b",".join(values[i] for i in inner) + b"}",
+    ]
+    return b"{" + b",".join(members[i] for i in order) + b"}"
+
+
+ENVELOPE = _envelope(b"T")
+ESCAPED = _envelope(b"T\\u00e9")  # as Python's json.dumps writes a name with an accent
+_RNG = np.random.default_rng(7)
+SHUFFLED = [_envelope(b"T", _RNG.permutation(4), _RNG.permutation(3)) for _ in range(24)]
 # A topic of others: nested, with other names, and times as people write them.
 TRADES = b",".join(
     [
@@ -81,6 +95,17 @@ def texts(layout: bytes, tuples: Tuples, shift_ms: int) -> Rows:
         first = layout.find(_WRITTEN)
         rows[:, first : first + 19] = seconds.view(np.uint8).reshape(-1, 19)
     return Rows(rows.tobytes(), len(layout))
+
+
+def shuffled(tuples: Tuples, shift_ms: int) -> Rows:
+    """Each text has its names in one of many orders."""
+    chosen = np.random.default_rng(len(tuples)).integers(0, len(SHUFFLED), len(tuples))
+    out = np.empty((len(tuples), BYTES), np.uint8)
+    for number, layout in enumerate(SHUFFLED):
+        own = np.flatnonzero(chosen == number)
+        of_layout = texts(layout, tuples.take(own), shift_ms)
+        out[own] = np.frombuffer(of_layout.bytes, np.uint8).reshape(-1, BYTES)
+    return Rows(out.tobytes(), BYTES)
 
 
 def avro_records(tuples: Tuples, shift_ms: int) -> Rows:

@@ -27,6 +27,10 @@ class Tuples:
     def __len__(self) -> int:
         return len(self.streams)
 
+    def take(self, rows: NDArray[np.int64]) -> Tuples:
+        columns = (self.streams, self.traders, self.prices, self.volumes, self.times)
+        return Tuples(*(column[rows] for column in columns))
+
 
 def make_tuples(count: int) -> list[Tuples]:
     """By partition; a stream stays in its own, as the SDK has it."""
