@@ -18,7 +18,7 @@ from bench.throughput.report import ENGINE, Results
 from bench.throughput.topics import Load, Loader, make_topic
 from bench.throughput.tuples import Tuples, make_tuples
 
-_PART_FOR_SLOW = 6
+_PART_FOR_SLOW = 6  # also to warm up
 
 
 class Bench:
@@ -74,16 +74,17 @@ class Bench:
         self._note(peer.name, peer.form, rate)
 
     def _measure_engine(self, listener: str, cases: list[Case]) -> None:
-        """One engine for all cases, warmed up in each form: one that runs for weeks is warm."""
+        """One engine for all cases, warmed up for each: one that runs for weeks is warm."""
         for form in {case.form for case in cases}:
             self.load(FORMS[form])
+            self.load(FORMS[form], _PART_FOR_SLOW)
         name = f"round-{self._round}-{listener}"
         kafka = self._broker.settings(listener)
         with serving(self._folder / name, kafka, name, f"{name}-data") as running:
-            for first in {case.form: case for case in reversed(cases)}.values():
-                engine.measure(running, first, self.load(FORMS[first.form]))
             for case in cases:
-                rate = engine.measure(running, case, self.load(FORMS[case.form]))
+                form = FORMS[case.form]
+                engine.measure(running, case, self.load(form, _PART_FOR_SLOW))
+                rate = engine.measure(running, case, self.load(form))
                 self._note(f"{ENGINE}: {case.synopses}", case.form, rate)
 
     def skip(self, reason: str) -> None:
