@@ -57,9 +57,8 @@ def batches(tuples: int, count: int) -> Iterator[list[Block]]:
     """Tuples as JSON lines, decoded: what the exchange hands to maintain, in blocks of a shard."""
     whole = make_tuples(2 * tuples * count)[0]
     for number in range(count):
-        part = slice(number * tuples, (number + 1) * tuples)
-        columns = (whole.streams, whole.traders, whole.prices, whole.volumes, whole.times)
-        parcels = in_lines(type(whole)(*(column[part] for column in columns)), 0, 0)
+        part = whole.take(np.arange(number * tuples, (number + 1) * tuples))
+        parcels = in_lines(part, 0, 0)
         arrived = messages([parcel.payload for parcel in parcels])
         yield decode_tuples(arrived, 1, Limits()).blocks
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from bench.throughput import layouts
-from bench.throughput.layouts import texts
+from bench.throughput.layouts import Rows, texts
 from bench.throughput.tuples import DATASET, FIRST_MS, Tuples
 from clients.lanes import Parcel
 from clients.source_requests import SourceMapping
@@ -16,9 +17,14 @@ LINES = 1_000  # tuples of a message, in lines
 Parcels = Callable[[Tuples, int, int], list[Parcel]]  # of tuples, for a lane, so much later
 
 
-def one_a_message(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
-    rows = texts(layouts.ENVELOPE, tuples, shift_ms)
-    return [Parcel(row, 1, lane) for row in rows.each()]
+def _each_a_message(rows: Callable[[Tuples, int], Rows]) -> Parcels:
+    def parcels(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
+        return [Parcel(row, 1, lane) for row in rows(tuples, shift_ms).each()]
+
+    return parcels
+
+
+one_a_message = _each_a_message(partial(texts, layouts.ENVELOPE))
 
 
 def in_lines(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
@@ -31,22 +37,6 @@ def in_frames(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
     table = layouts.table(tuples, shift_ms)
     frames = encode_frames(table, dataset=DATASET, stream="stream", time="time", lanes=1)
     return [Parcel(frame.payload, frame.tuples, lane) for frame in frames]
-
-
-def _escaped(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
-    return [Parcel(row, 1, lane) for row in texts(layouts.ESCAPED, tuples, shift_ms).each()]
-
-
-def _shuffled(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
-    return [Parcel(row, 1, lane) for row in layouts.shuffled(tuples, shift_ms).each()]
-
-
-def _trades(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
-    return [Parcel(row, 1, lane) for row in texts(layouts.TRADES, tuples, shift_ms).each()]
-
-
-def _avro(tuples: Tuples, lane: int, shift_ms: int) -> list[Parcel]:
-    return [Parcel(row, 1, lane) for row in layouts.avro_records(tuples, shift_ms).each()]
 
 
 @dataclass(frozen=True)
@@ -89,10 +79,10 @@ FORMS = {
         Form(LZ4, one_a_message, "json", codec="lz4"),
         Form(ZSTD, one_a_message, "json", codec="zstd"),
         Form(TLS, one_a_message, "json", codec="lz4", listener="TLS"),
-        Form(ESCAPED, _escaped, "json"),
-        Form(SHUFFLED, _shuffled, "json"),
-        Form(MAPPED, _trades, "trades", _TRADES),
-        Form(AVRO, _avro, "avro", _AVRO),
+        Form(ESCAPED, _each_a_message(partial(texts, layouts.ESCAPED)), "json"),
+        Form(SHUFFLED, _each_a_message(layouts.shuffled), "json"),
+        Form(MAPPED, _each_a_message(partial(texts, layouts.TRADES)), "trades", _TRADES),
+        Form(AVRO, _each_a_message(layouts.avro_records), "avro", _AVRO),
         Form(IN_LINES, in_lines, "lines"),
         Form(ARROW, in_frames, "arrow", times_as_many=2),
     )

@@ -22,11 +22,9 @@ from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
 from sde.decoding.messages import Messages
 from sde.decoding.tuple_columns import TupleColumns
-from sde.tuples.block import Block
+from sde.tuples.block import OFFSET_ROOM, Block
 from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Refusal
-
-_OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
 
 @dataclass(slots=True)
@@ -88,7 +86,7 @@ def _belongs(frame: Frame, message: int, run: _Alike, messages: Messages) -> boo
     """Whether a frame can be decoded together with those of the run."""
     distance = messages.offsets[message] - messages.offsets[run.messages[0]]
     same = frame.dataset == run.dataset and frame.table.schema == run.tables[0].schema
-    return bool(same and distance < _OFFSET_ROOM)
+    return bool(same and distance < OFFSET_ROOM)
 
 
 def _tuples(messages: Messages, alike: _Alike, limits: Limits, letters: Letters) -> TupleColumns:

@@ -27,10 +27,8 @@ from sde.decoding.protobuf_tables import read_framed_protobuf
 from sde.decoding.schemas import Schema, Schemas
 from sde.decoding.sizes import sizes_checked
 from sde.decoding.table import Table
-from sde.tuples.block import Block
+from sde.tuples.block import OFFSET_ROOM, Block
 from sde.tuples.needs import NeedsByDataset
-
-_OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
 
 def decode_records(
@@ -65,7 +63,7 @@ def _near(messages: Messages, which: NDArray[np.int64]) -> Iterator[NDArray[np.i
     """The messages in runs whose offsets are near enough for a block; nearly always one."""
     while len(which):
         offsets = messages.offsets[which]
-        end = int(np.searchsorted(offsets, offsets[0] + _OFFSET_ROOM))
+        end = int(np.searchsorted(offsets, offsets[0] + OFFSET_ROOM))
         yield which[:end]
         which = which[end:]
 

@@ -23,11 +23,11 @@ from sde.decoding.pool import TextPool
 from sde.decoding.rows import Rows, cut_again, cut_rows
 from sde.decoding.scanner import MOST_CELLS, Scanner
 from sde.kernels.json_scan import RESERVED
+from sde.tuples.block import OFFSET_ROOM
 from sde.tuples.needs import NeedsByDataset
 from sde.wire.faults import Refusal
 
 _MOST_ROWS = 1 << 62
-_OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Segments:
 
     def _segment(self, first: int, most: int) -> tuple[int, Segment]:
         """The segment of at most so many rows that begins at row `first`, and the row after it."""
-        near = np.searchsorted(self._offsets, self._offsets[first] + _OFFSET_ROOM)
+        near = np.searchsorted(self._offsets, self._offsets[first] + OFFSET_ROOM)
         end = min(first + most, max(int(near), first + 1))
         tree = TupleTree(self._wanted, self._limits)
         stop, used = self._scanner.scan(tree, first, end)

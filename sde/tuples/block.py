@@ -21,6 +21,7 @@ from synopses.hashing import HASH_SEED, hash_texts, list_texts
 from synopses.texts import Texts
 
 Key = str | tuple[str, ...]  # the field that is the key, or those that make it together
+OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 UNREAD = ""  # in the place of a data set's name: no data set is called so
 _NO_LINES = np.empty(0, np.uint32)
 

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sde.tuples.block import Block
+from sde.tuples.block import OFFSET_ROOM, Block
 from sde.tuples.column import Coded, Column
 from synopses.texts import Texts
 
 _MOST_TUPLES = 1 << 20  # of a block that was joined: it is a batch's share of memory
-_OFFSET_ROOM = 1 << 32  # a block counts offsets from its first in 32 bits
 
 
 def joined(blocks: Iterable[Block]) -> list[Block]:
@@ -38,7 +37,7 @@ def _fits(run: list[Block], block: Block) -> bool:
     first = run[0]
     return (
         _form(first) == _form(block)
-        and 0 <= block.base - first.base < _OFFSET_ROOM - _extent(block)
+        and 0 <= block.base - first.base < OFFSET_ROOM - _extent(block)
         and sum(map(len, run)) + len(block) <= _MOST_TUPLES
     )
 
