@@ -140,7 +140,8 @@ def _walk(
                 edge = UNREAD
                 start = p
                 quote = stop = string_end(buffer, p, end)
-                if quote == ESCAPED:
+                is_escaped = quote == ESCAPED
+                if is_escaped:
                     quote, stop = unescape(buffer, p, end, spare)
                     start = spare
                     if quote >= 0:
@@ -155,7 +156,8 @@ def _walk(
                         edge = new_edge(buffer, start, stop, path, not is_tuple, longest_name, tree)
                         if edge == FULL:
                             return LEFT, spare, part, noted
-                    if edge >= 0:
+                    # A guess is compared with what is written: not with what escapes stand for.
+                    if edge >= 0 and not is_escaped:
                         follows[last] = edge
                 p = quote + 1
             if edge >= 0:

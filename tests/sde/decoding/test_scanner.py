@@ -62,6 +62,22 @@ def test_of_a_repeated_name_the_last_one_holds(row):
     assert_equals_the_naive_way([row] * 3)
 
 
+@pytest.mark.parametrize(
+    ("escaped", "plain"),
+    [(rb"\\u00e9", rb"\u00e9"), (rb"a\"b", rb'a"b'), (rb"\n", b"\n"), (rb"\u0061", rb"a")],
+)
+def test_a_name_is_not_taken_for_another_one_that_is_written_as_what_its_escapes_mean(
+    escaped, plain
+):
+    """The order of values differs, so that no shape is met: names are guessed."""
+    rows = [
+        b'{"dataset":"d","stream":"s","values":{"%s":1,"b":%s}}' % (name, value)
+        for name in (escaped, escaped, plain, escaped, plain)
+        for value in (b"2", b"[3]", b"{}", b"4")
+    ]
+    assert_equals_the_naive_way(rows)
+
+
 def crowded(rounds, names):
     """A tuple with `values` many times, each with names of its own."""
     numbers = iter(range(rounds * names))
