@@ -52,11 +52,12 @@ def memory(pid: int) -> dict[str, int]:
     held = {"jvm": 0, "python": 0}
     for process in family(pid):
         part = "jvm" if process.is_java else "python"
-        held[part] += _proportional(process.pid)
+        held[part] += proportional_bytes(process.pid)
     return held
 
 
-def _proportional(pid: int) -> int:
+def proportional_bytes(pid: int) -> int:
+    """Bytes held by one process, pages that it shares with others in parts."""
     try:
         text = (_PROC / str(pid) / "smaps_rollup").read_text()
     except OSError:

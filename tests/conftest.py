@@ -25,7 +25,6 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
-os.environ["SPARK_CONF_DIR"] = str(Path(__file__).with_name("spark_conf"))  # of all engines here
 # A task more in every stage takes a fifth of a batch's processor time. The engine that most tests
 # share has two cores all the same, and so has all that several tasks can get wrong.
 os.environ["SDE_CORES"] = "1"

@@ -53,8 +53,8 @@ class TopicFollower(ABC):
             **kafka,
             "auto.offset.reset": "earliest",
             # It only ever reads on: the broker holds the fetch back until something comes, and
-            # an idle engine asks it four times a second instead of a hundred times.
-            "fetch.wait.max.ms": 250,
+            # an idle engine asks it once a second instead of a hundred times.
+            "fetch.wait.max.ms": 1000,
         }
         if group:
             self._kafka["group.id"] = group

@@ -30,6 +30,8 @@ from service.stages.merge import merge_task
 from service.stages.rows import KAFKA_ROW, MERGE_ROW
 from service.stages.shard_settings import ShardSettings
 
+_WAIT_SECONDS = 1.0  # of an idle engine; new topics and sources are not found meanwhile
+
 
 @dataclass(frozen=True)
 class Steering:
@@ -55,6 +57,8 @@ def start_query(spark: SparkSession, settings: Settings, steering: Steering) -> 
         ends_file=ends_file,
         target_seconds=settings.batch_seconds,
         largest_messages=settings.largest_batch,
+        wait_seconds=_WAIT_SECONDS,
+        beside=topics.control,
     )
     control = ReaderOptions(
         kafka=settings.kafka_config,
@@ -77,7 +81,7 @@ def start_query(spark: SparkSession, settings: Settings, steering: Steering) -> 
         spark.dataSource.register(source)
     merge = merge_task(wiring_of(settings), topics)
     # Spark asks the sources how far they are in this order: requests first, so that a question
-    # sees every tuple that was sent before it.
+    # sees every tuple that was sent before it, and tuples last, where idle engines wait.
     return (
         _read(spark, RequestSource.name(), control, settings, passed_over)
         .union(_read(spark, TupleSource.name(), data, settings, passed_over))

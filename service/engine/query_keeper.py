@@ -107,9 +107,9 @@ class QueryKeeper:
 
 
 def _busy(query: StreamingQuery) -> bool:
-    """Whether a batch runs. Looked at several times: between two batches the query seems idle."""
+    """Whether a batch runs. Looked at several times: one may be about to begin."""
     for _ in range(3):
-        if query.status["isTriggerActive"]:
+        if query.status["isDataAvailable"]:
             return True
         time.sleep(0.1)
     return False

@@ -10,7 +10,8 @@ process (`fetch`).
 
 Admission control: because `latestOffset` takes (start, limit), Spark asks it before every batch
 how far the batch may go, with the limit `getDefaultReadLimit` gave (or all, for triggers that
-must read all). It is polled every few milliseconds while nothing comes. Returned offsets go into
+must read all). While nothing comes it is asked again and again: so the source that is asked last
+waits, for a while, until something comes to one of them (`wait_seconds`). Returned offsets go into
 the checkpoint before the batch runs; after a crash `partitions` gets the same range again, without
 `latestOffset` being asked first. Offsets are compared as JSON text.
 """
@@ -22,6 +23,7 @@ import logging
 import os
 import time
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -32,9 +34,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
+from service.kafka.arrivals import Arrivals
 from service.kafka.config import Config
 from service.kafka.ends_file import EndsFile
 from service.kafka.errors import LogTooShort, OffsetsLost
+from service.kafka.logs import LogEnds
 from service.kafka.message_sizes import MessageSizes
 from service.kafka.offsets import (
     SOURCES,
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from service.kafka.fetch import FetchOptions
 
 _log = logging.getLogger(__name__)
+_STEERED_SECONDS = 0.02  # between two looks while files of the engine say where batches end
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ class ReaderOptions:
     largest_messages: int = 5_000_000
     patience: float = 20.0  # of a broker's silence; then the query ends, to run again after it
     discover_seconds: float = 5.0  # how often to look for new topics and partitions
+    wait_seconds: float = 0.0  # how long to wait if nothing has come, before saying so
+    beside: tuple[str, ...] = ()  # topics of other sources; what comes to them ends the wait, too
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -128,6 +135,9 @@ class KafkaReader(DataSourceStreamReader):
         self._admitted = 0
         self._admitted_at = 0.0
         self._latest: Offsets = {}
+        self._beside = LogEnds(options.kafka, options.beside, options.patience)
+        self._beside_seen: deque[Offsets] = deque(maxlen=2)  # at our last two turns
+        self._arrivals = Arrivals(options.kafka)
 
     @abstractmethod
     def blocks(self, messages: Messages, source: str) -> Iterator[pa.RecordBatch]:
@@ -157,8 +167,17 @@ class KafkaReader(DataSourceStreamReader):
         return ReadMaxRows(self._options.largest_messages)
 
     def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
+        reached = self._reached(start, limit)
+        if reached is not start:
+            self._beside_seen.clear()
+        elif self._options.wait_seconds:
+            self._wait()
+        return reached
+
+    def _reached(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
+        """How far the next batch goes; `start` itself if there is none."""
         self._learn_pace()
-        if self._options.stop_file and os.path.exists(self._options.stop_file):
+        if self._is_held_back():
             return start
         known = from_json(start)
         sources = self._logs.sources()
@@ -179,6 +198,30 @@ class KafkaReader(DataSourceStreamReader):
         self._admitted = sum(reached[key] - kept[key] for key in ends)
         self._admitted_at = time.monotonic()
         return start if reached == from_json(start) else to_json(reached)
+
+    def _wait(self) -> None:
+        """Until something comes to a log; the sources are then asked again.
+
+        Not if the other source may have told of something in this turn of asking both: it would
+        wait with us. It cannot have if its logs end where they did two turns ago, because what it
+        told of came after it was asked in the last one.
+        """
+        if self._is_steered():
+            time.sleep(_STEERED_SECONDS)
+            return
+        beside, seen = self._beside.ends(), self._beside_seen
+        is_quiet = len(seen) == seen.maxlen and seen[0] == beside
+        seen.append(beside)
+        if is_quiet:
+            ends = {(topic_of(log), part): end for (log, part), end in self._latest.items()}
+            self._arrivals.wait({**ends, **beside}, self._options.wait_seconds, self._is_steered)
+
+    def _is_held_back(self) -> bool:
+        return bool(self._options.stop_file) and os.path.exists(self._options.stop_file)
+
+    def _is_steered(self) -> bool:
+        ends_file = self._options.ends_file
+        return self._is_held_back() or (bool(ends_file) and os.path.exists(ends_file))
 
     def _dictated(self) -> Offsets | None:
         path = self._options.ends_file

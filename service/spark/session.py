@@ -59,6 +59,7 @@ def start_spark(settings: Settings, python: str | None = None) -> SparkSession:
         "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.streaming.pollingDelay": "1ms",  # the sources wait: see service/kafka/source.py
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are fat
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,

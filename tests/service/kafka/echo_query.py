@@ -88,7 +88,7 @@ def main(reader: str, sink: str, checkpoint: str, stop_file: str, crash_file: st
         .option("checkpointLocation", checkpoint)
         .start()
     )
-    while not (os.path.exists(stop_file) and not query.status["isTriggerActive"]):
+    while not (os.path.exists(stop_file) and not query.status["isDataAvailable"]):
         query.awaitTermination(1)
     query.stop()
     spark.stop()
