@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 
-from clients.times import CountInterval, Interval, datetime_of
+from clients.times import CountInterval, Interval
+from clients.tuples import milliseconds
+from sde.wire.durations import moment_text
 
 
 def shown(value: Any) -> str:
@@ -21,7 +23,7 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, datetime):
-        return _iso(value)
+        return moment_text(milliseconds(value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return orjson.dumps(value).decode()
     if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
@@ -35,8 +37,8 @@ def time_text(ms: Any) -> str | None:
     >>> time_text(1_704_110_400_000), time_text(1_500)
     ('2024-01-01T12:00:00Z', '1970-01-01T00:00:01.500Z')
     """
-    moment = datetime_of(ms)
-    return _iso(moment) if moment is not None else None if ms is None else str(ms)
+    is_time = isinstance(ms, int) and not isinstance(ms, bool)
+    return moment_text(ms) if is_time else None if ms is None else str(ms)
 
 
 def edges(window: Interval) -> list[str]:
@@ -48,11 +50,6 @@ def edges(window: Interval) -> list[str]:
     if isinstance(window, CountInterval):
         return [f"tuple {number:,}" for number in window]
     return [str(time_text(moment)) for moment in window]
-
-
-def _iso(moment: datetime) -> str:
-    precision = "milliseconds" if moment.microsecond else "seconds"
-    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 
 
 def scope_text(scope: str | dict[str, str]) -> str:

@@ -252,6 +252,8 @@ def load(
         if variable is not None:
             values[name] = variable
     values |= {name: value for name, value in flags.items() if value is not None}
+    for misplaced in values.keys() & {limit.name for limit in fields(StateLimits)}:
+        raise SettingsError(f"{misplaced!r} stands outside its table: expected it in [limits]")
     refuse_unknown(values, known)
     return replace(Settings(), **{n: _typed(n, str(known[n].type), v) for n, v in values.items()})
 

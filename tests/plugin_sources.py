@@ -75,7 +75,7 @@ _PAYLOAD, _ANSWER = 'struct.pack("<d", self._sum)', "Estimate(self._sum)"
 WAYS = {
     "raises": ("raise KeyError('no such thing')", _PAYLOAD, _ANSWER, "no such thing"),
     "loops": ("while True: pass", _PAYLOAD, _ANSWER, "took more than"),
-    "allocates": ("hoard = bytearray(1 << 40)", _PAYLOAD, _ANSWER, "MemoryError"),
+    "allocates": ("hoard = bytearray(257 << 20)", _PAYLOAD, _ANSWER, "MemoryError"),
     "hoards": (
         "hoard = []\n            while True: hoard.append(bytearray(1 << 24))",
         _PAYLOAD,

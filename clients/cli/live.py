@@ -102,7 +102,7 @@ def _row(uid: str, answer: Answer) -> Row:
         "number": answer.number,
         **when,
         "key": answer.key,
-        "stream": answer.stream,
+        "stream": None if answer.stream == answer.key else answer.stream,
         "value": answer.value,
         "lower": answer.lower,
         "upper": answer.upper,

@@ -38,27 +38,38 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ClientError as error:
-            click.echo(_error_text(error, bool(ctx.meta.get(AS_JSON))), err=True)
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            as_json = bool(ctx.meta.get(AS_JSON))
+            click.echo(_json(error) if as_json else _text(error, command), err=True)
             sys.exit(EXIT_TIMEOUT if isinstance(error, AnswerTimeout) else EXIT_ERROR)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # as they are used, not by the alphabet
 
 
-def _error_text(error: ClientError, as_json: bool) -> str:
-    notes = list(getattr(error, "__notes__", []))
-    if isinstance(error, Refused) and error.hint:
-        notes.insert(0, error.hint)
-    if as_json:
-        code = error.code if isinstance(error, Refused) else type(error).__name__
-        message = error.message if isinstance(error, Refused) else str(error)
-        field = error.field if isinstance(error, Refused) else ""
-        fault = {"code": code, "message": message, "field": field, "hints": notes}
-        return orjson.dumps(fault).decode()
+def _json(error: ClientError) -> str:
+    code = error.code if isinstance(error, Refused) else type(error).__name__
+    message = error.message if isinstance(error, Refused) else str(error)
+    field = error.field if isinstance(error, Refused) else ""
+    fault = {"code": code, "message": message, "field": field, "hints": _notes(error)}
+    return orjson.dumps(fault).decode()
+
+
+def _text(error: ClientError, command: click.Command | None) -> str:
+    """A refusal names the option that is meant, where the command has one for the field."""
     head = f"{error}"
     if isinstance(error, Refused):
-        head = f"{error.code}: {error.message}" + (f" (field {error.field})" if error.field else "")
-    return "\n".join([f"Error: {head}", *notes])
+        field, message = error.field, error.message.removeprefix(f"{error.field}=None: ")
+        options = [name for each in command.params for name in each.opts] if command else []
+        option = f"--{field}"
+        where = f"option {option}" if option in options else f"field {field}"
+        head = f"{error.code}: {message}" + (f" ({where})" if field else "")
+    return "\n".join([f"Error: {head}", *_notes(error)])
+
+
+def _notes(error: ClientError) -> list[str]:
+    notes = list(getattr(error, "__notes__", []))
+    return [error.hint, *notes] if isinstance(error, Refused) and error.hint else notes
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -130,7 +130,7 @@ def _start(text: str | None) -> Any:
 
 
 @source.command("try")
-@click.option("--limit", type=int, default=10, help="How many records (10).")
+@click.option("--limit", type=int, default=10, help="How many records, up to 100 (10).")
 @_mapping_options
 @connected
 def try_(session: Session, topic: str, limit: int, mapping: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ tuples.
 from __future__ import annotations
 
 from sde.wire import Code, Refusal, Span, Window
+from sde.wire.durations import moment_text
 
 Interval = tuple[int, int]  # start and end; the end is not in it
 
@@ -34,10 +35,12 @@ def asked(window: Window, span: Span) -> Interval:
         return span.start // pane * pane, -(-span.end // pane) * pane
     if span.end % window.slide:
         below = span.end // window.slide * window.slide
+        at, one, other = (
+            place_text(window, place) for place in (span.end, below, below + window.slide)
+        )
         raise Refusal(
             Code.BAD_QUERY,
-            f"end={span.end}: no window ends there; the next ones end at {below} and "
-            f"{below + window.slide}",
+            f"end={at}: no window ends there; the next ones end at {one} and {other}",
             "end",
         )
     return span.end - window.size, span.end
@@ -52,17 +55,28 @@ def horizon(window: Window, watermark: int) -> int:
     return watermark - window.lateness - window.keep - window.size
 
 
+def place_text(window: Window, place: int) -> str:
+    """A place in the history of a window, as people read it.
+
+    >>> place_text(Window("tumbling", size=10), 1_500)
+    '1970-01-01T00:00:01.500Z'
+    >>> place_text(Window("tumbling", size=10, count=True), 1_500)
+    'tuple 1,500'
+    """
+    return f"tuple {place:,}" if window.count else moment_text(place)
+
+
 class NotKept(Refusal):
     """A question about what is not kept any more."""
 
 
-def require_kept(interval: Interval, gone: int | None) -> None:
+def require_kept(window: Window, interval: Interval, gone: int | None) -> None:
     """NotKept if an interval begins before what is kept."""
     if gone is not None and interval[0] < gone:
         raise NotKept(
             Code.BAD_QUERY,
-            f"what was before {gone} is not kept any more: expected a later time, or create the "
-            "synopsis with a longer `keep`",
+            f"what was before {place_text(window, gone)} is not kept any more: expected a later "
+            "time, or create the synopsis with a longer `keep`",
             "from",
         )
 

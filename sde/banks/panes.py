@@ -337,7 +337,7 @@ class PanedLayer(Layer):
         window = self.window
         at = self.now_for(stream) if at is None else at
         interval = asked(window, span) if span else open_window(window, at or 0)
-        require_kept(interval, self._gone_for(stream))
+        require_kept(window, interval, self._gone_for(stream))
         return self._merged(stream, interval, not is_one_of_all)
 
     def _gone_for(self, stream: np.uint64) -> int | None:

@@ -25,7 +25,7 @@ _FORBIDDEN = (
     "socket.bind",
 )
 _OPEN_FILES = 64
-_SHARED_BYTES = 512 << 20  # address space for blocks
+_SHARED_BYTES = 512 << 20  # address space for blocks, and for what files are mapped
 _PR_SET_PDEATHSIG = 1
 
 
@@ -43,13 +43,20 @@ def close(memory: int) -> None:
 
     `sde.plugins.host` calls it before the plug-in's source is run. There is no way back.
     """
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    most = used + memory + _SHARED_BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    used = _used("VmData") + memory
+    resource.setrlimit(resource.RLIMIT_DATA, (used, used))
+    mapped = _used("VmSize") + memory + _SHARED_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (mapped, mapped))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(1)
     sys.addaudithook(_forbid)
+
+
+def _used(what: str) -> int:
+    """Bytes of this process that the system counts so: VmData is its own, VmSize all it maps."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(f"{what}:"))
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:

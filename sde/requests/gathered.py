@@ -15,7 +15,7 @@ from sde.records.left_out import LeftOut, total
 from sde.records.result import PackedPlugin, States
 from sde.records.streams import join_streams, unpack_streams
 from sde.requests.digests import LARGEST, digest_of, follows_from_tuples
-from sde.requests.warnings import nothing_fitted, warnings_of
+from sde.requests.warnings import not_begun, nothing_fitted, warnings_of
 from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span, SynopsisInfo
 from sde.wire.durations import milliseconds
 from sde.wire.windows import interval_fields
@@ -123,11 +123,15 @@ class Gathered:
     @property
     def _warnings(self) -> list[str]:
         several = len(self._about) > 1
-        return [
+        early = []
+        if self.interval is not None and self._session is None and not self._is_by_count:
+            early = not_begun(self.interval, (states.latest for states in self._states))
+        left_out = [
             f"synopsis {which + 1} of the question: {text}" if several else text
             for which, left_out in enumerate(self.left_out)
             for text in warnings_of(self._about[which], self._tuples_of(which), left_out)
         ]
+        return [*early, *left_out]
 
     @property
     def _nothing_fitted(self) -> bool:

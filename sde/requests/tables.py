@@ -23,7 +23,7 @@ from sde.records.result import Table
 from sde.registry.registry import Instance
 from sde.requests.gathered import WindowsDiffer, stated
 from sde.requests.questions import check_question, info_of
-from sde.requests.warnings import nothing_fitted, warnings_of
+from sde.requests.warnings import not_begun, nothing_fitted, warnings_of
 from sde.shard.shard import Shard
 from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span, Streams, SynopsisInfo
 from sde.wire.windows import SESSION, interval_fields
@@ -89,8 +89,11 @@ def joined(request: Ask | Streams, tables: list[Table]) -> ReplyFields:
     rows = itertools.chain.from_iterable(table.rows for table in tables)
     fields: ReplyFields = {"dataset": about.dataset, "kind": about.kind, "since": about.since}
     fields["streams"] = sum(table.streams for table in tables)
-    if shed := sum(table.shed for table in tables):
-        fields["warnings"] = warnings_of(about, 0, LeftOut(shed=shed))
+    warnings = warnings_of(about, 0, LeftOut(shed=sum(table.shed for table in tables)))
+    if windowed and windowed[0].window is not None:
+        warnings += not_begun(windowed[0].window, (table.latest for table in tables))
+    if warnings:
+        fields["warnings"] = warnings
     if isinstance(request, Ask):
         fields["stream"] = request.stream
     if isinstance(request, Ask) and request.top is not None:

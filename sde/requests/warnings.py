@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sde.records.left_out import LeftOut
 from sde.wire import SynopsisInfo
+from sde.wire.durations import moment_text
 from sde.wire.sources import Mapping
 
 
@@ -48,6 +49,24 @@ def warnings_of(about: SynopsisInfo, tuples: int, left_out: LeftOut) -> list[str
     return found
 
 
+def not_begun(window: tuple[int, int], known: Iterable[int | None]) -> list[str]:
+    """That a window which is asked for is empty because its time has not come.
+
+    `known`: the latest time of a tuple so far in each shard, if one has come.
+
+    >>> not_begun((60_000, 120_000), [59_000, 60_000])
+    []
+    >>> (warning,) = not_begun((60_000, 120_000), [59_000, None])
+    >>> warning
+    'the window begins at 1970-01-01T00:01:00Z: the latest tuple so far is of 1970-01-01T00:00:59Z'
+    """
+    latest = max((moment for moment in known if moment is not None), default=None)
+    if latest is None or latest >= window[0]:
+        return []
+    begin, so_far = moment_text(window[0]), moment_text(latest)
+    return [f"the window begins at {begin}: the latest tuple so far is of {so_far}"]
+
+
 def topic_warnings(mapping: Mapping, topics: Iterable[str] | None) -> list[str]:
     """That none of these topics is read by a source, if so; None: nobody knows which there are.
 
@@ -68,18 +87,29 @@ def _skipped(about: SynopsisInfo, tuples: int, skipped: int) -> str:
     "field 'id' was in none of 50,000 tuples"
     >>> _skipped(info, 40_000, 10_000)
     "field 'id' was missing in 10,000 of 50,000 tuples, which were left out"
+    >>> info = SynopsisInfo(dataset="d", kind="k", params={}, scope="dataset", since=0, value="px")
+    >>> _skipped(info, 40_000, 10_000)
+    "field 'px' was missing or no number in 10,000 of 50,000 tuples, which were left out"
     """
     fields = [
-        *(repr(name) for name in _names(about.key)),
-        *(f"{name!r} (a number)" for name in _names(about.value)),
-        *([f"{about.time!r} (a time)"] if about.time else []),
+        *((repr(name), "") for name in _names(about.key)),
+        *((repr(name), "number") for name in _names(about.value)),
+        *([(repr(about.time), "time")] if about.time else []),
     ]
     came = _tuples(tuples + skipped)
-    one = len(fields) == 1
-    named = f"{'field' if one else 'one of the fields'} {', '.join(fields)}"
+    if len(fields) == 1:
+        ((name, type_),) = fields
+        named, wrong = f"field {name}", f"missing or no {type_}" if type_ else "missing"
+        none = f"a {type_} in none of" if type_ else "in none of"
+    else:
+        texts = [f"{name} (a {type_})" if type_ else name for name, type_ in fields]
+        is_typed = any(type_ for _, type_ in fields)
+        named = f"one of the fields {', '.join(texts)}"
+        wrong = "missing or not of its type" if is_typed else "missing"
+        none = f"{wrong} in all"
     if not tuples:
-        return f"{named} was in none of {came}" if one else f"{named} was missing in all {came}"
-    return f"{named} was missing in {skipped:,} of {came}, which were left out"
+        return f"{named} was {none} {came}"
+    return f"{named} was {wrong} in {skipped:,} of {came}, which were left out"
 
 
 def _still_counted(about: SynopsisInfo, count: int) -> str:

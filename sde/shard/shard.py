@@ -424,7 +424,8 @@ class Shard:
     def _room(self, layer: Layer, free: int) -> int:
         """How many slots a layer may take beyond those that were promised at creation."""
         panes = layer.window.panes if layer.window else 1
-        slots = -(-self.limits.max_streams // self.of) * panes - len(layer.table)
+        streams = max(1, (self.limits.max_streams + self.of - 1 - self.number) // self.of)
+        slots = streams * panes - len(layer.table)
         return min(slots, free // max(1, layer.bank.template.memory))
 
     def has_room(self, instance: Instance, stream: str) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from synopses.base import BankedSynopsis, Synopsis
 from synopses.laws.law import (
+    LawError,
     N,
     demand,
+    example_items,
     filled,
     law,
 )
@@ -40,6 +44,20 @@ def every_argument_has_a_limit(cls: type[Synopsis]) -> None:
                 message = f"question {asked.name}: state the largest {argument.name}, as in "
                 message += f'@question(most={{"{argument.name}": 1000}})'
                 demand(argument.most is not None, message)
+
+
+@law()
+def reads_no_more_than_it_declares(cls: type[Synopsis]) -> None:
+    """The columns in `reads` suffice: an engine leaves all others of its items empty."""
+    said = ", ".join(sorted(cls.reads))
+    message = f"it needs a column of its items that is not in `reads` ({said}): name it there"
+    whole, of_what_is_read = cls.example(), cls.example()
+    whole.add(cls.example_items(np.random.default_rng(2), N))
+    try:
+        of_what_is_read.add(example_items(cls, seed=2))
+    except Exception as error:
+        raise LawError(f"{message}. Without it: {error!r}") from error
+    demand(of_what_is_read.to_bytes() == whole.to_bytes(), message)
 
 
 @law()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -71,7 +72,12 @@ def law(*traits: str) -> Callable[[Callable[..., None]], Law]:
 
 
 def example_items(cls: type[Synopsis], seed: int, n: int = N) -> Items:
-    return cls.example_items(np.random.default_rng(seed), n)
+    """As an engine gives them: what is not in `reads` is empty."""
+    items = cls.example_items(np.random.default_rng(seed), n)
+    columns = {"keys", *cls.reads} if "texts" in cls.reads else cls.reads
+    nothing = items.take(np.empty(0, np.int64))
+    left_out = {"keys", "texts", "values", "times", "ids"} - columns
+    return replace(items, **{name: getattr(nothing, name) for name in left_out})
 
 
 def fractions(cls: type[Synopsis], seed: int, n: int = N) -> Items:

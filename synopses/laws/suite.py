@@ -14,6 +14,7 @@ def laws() -> Iterator[Law]:
     """Every law, the telling ones first."""
     yield declaring.declares_itself
     yield declaring.every_argument_has_a_limit
+    yield declaring.reads_no_more_than_it_declares
     yield declaring.memory_is_as_declared
     yield declaring.empty_is_all_zero_bytes
     yield answering.bytes_come_back

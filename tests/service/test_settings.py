@@ -41,6 +41,7 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
     ("text", "named"),
     [
         ("nope = 1", "nope"),
+        ("plugin_seconds = 3", r"'plugin_seconds' stands outside .* in \[limits\]$"),
         ("shard = 1", r"unknown setting 'shard': .* Did you mean shards\?$"),
         ("shards = 0", "shards=0"),
         ('shards = "many"', "shards='many': expected a whole number$"),

@@ -151,6 +151,27 @@ class UnsureCounter(LargestCounter):
         return Estimate(count, count, 1_000)
 
 
+class Undeclared(LinearCounter):
+    """Adds up values without saying that it reads them."""
+
+    def add_slots(self, arrays, slots, items):
+        np.add.at(arrays["count"], slots, items.values.astype(np.int64))
+
+
+class Unasked(LinearCounter):
+    """The same, where it finds some."""
+
+    def add_slots(self, arrays, slots, items):
+        weights = items.values.astype(np.int64) if len(items.values) else 1
+        np.add.at(arrays["count"], slots, weights)
+
+
+@pytest.mark.parametrize("cls", [Undeclared, Unasked])
+def test_a_column_that_is_read_and_not_declared_is_noticed(cls):
+    with pytest.raises(LawError, match=r"reads_no_more.* not in `reads` \(keys\): name it there"):
+        check(cls)
+
+
 def test_an_answer_without_bounds_is_the_same_of_merged_parts():
     with pytest.raises(LawError, match=r"count: of the parts .* and 1000 differ"):
         laws.merging_parts_gives_the_whole(LargestCounter)

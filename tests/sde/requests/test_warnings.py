@@ -43,7 +43,7 @@ def test_tuples_without_the_field_beside_others_are_told():
     prices = [{"price": 1}, {"price": "much"}, {}, {"price": 3}]
     engine.send("d", [("s", values) for values in prices])
     answer = asked(engine, query={"type": "mean"})
-    expected = "field 'price' (a number) was missing in 2 of 4 tuples, which were left out"
+    expected = "field 'price' was missing or no number in 2 of 4 tuples, which were left out"
     assert (answer["value"], answer["tuples"], answer["warnings"]) == (2, 2, [expected])
 
 
@@ -51,7 +51,9 @@ def test_several_fields_are_named_together():
     engine = running(create("u", "count_min", "k", value="v"))
     engine.send("d", [("s", {"k": "a"}), ("s", {"v": 1})])
     (warning,) = asked(engine, query={"key": "a"})["warnings"]
-    assert warning == "one of the fields 'k', 'v' (a number) was missing in all 2 tuples"
+    assert warning == (
+        "one of the fields 'k', 'v' (a number) was missing or not of its type in all 2 tuples"
+    )
 
 
 def test_a_stream_is_warned_of_its_own_tuples_only():
@@ -89,6 +91,28 @@ def test_an_empty_window_after_full_ones_is_empty_although_a_tuple_had_no_time()
     assert (answer["value"], answer["tuples"], len(answer["warnings"])) == (0, 0, 1)
 
 
+def test_a_window_whose_time_has_not_come_is_told_to_be_empty_for_that_reason():
+    engine = running(create("u", "hyperloglog", "k", window=TUMBLING))
+    engine.send("d", [(f"s{n % 3}", {"k": n, "ts": T0 + 1000 * n}) for n in range(10)])
+    past, coming = (asked(engine, end=T0 + offset) for offset in (10_000, 60_000))
+    assert (round(past["value"]), "warnings" in past) == (10, False)
+    assert (coming["value"], coming["warnings"]) == (
+        0,
+        [
+            "the window begins at 2023-11-14T22:14:10Z: "
+            "the latest tuple so far is of 2023-11-14T22:13:29Z"
+        ],
+    )
+
+
+def test_a_table_of_a_window_whose_time_has_not_come_says_so():
+    engine = running(create("u", "hyperloglog", "k", scope="stream", window=TUMBLING))
+    engine.send("d", [(f"s{n % 3}", {"k": n, "ts": T0 + 1000 * n}) for n in range(10)])
+    assert "warnings" not in asked(engine, stream="*", end=T0 + 10_000)
+    (warning,) = asked(engine, stream="*", end=T0 + 60_000)["warnings"]
+    assert warning.startswith("the window begins at 2023-11-14T22:14:10Z: the latest tuple so far")
+
+
 def test_sessions_of_a_data_set_tell_what_they_left_out():
     engine = running(create("u", "hyperloglog", "k", window={"type": "session", "gap": "5s"}))
     engine.send("d", [("s", {"x": 1}), ("t", {"x": 1})])
@@ -110,7 +134,7 @@ def test_a_question_about_all_streams_tells_what_was_left_out():
     engine.send("d", [("s", {"v": 1.0}), ("t", {"v": "x"})])
     answer = asked(engine, query={"type": "pairs", "threshold": 0.5})
     assert answer["warnings"] == [
-        "field 'v' (a number) was missing in 1 of 2 tuples, which were left out"
+        "field 'v' was missing or no number in 1 of 2 tuples, which were left out"
     ]
 
 

@@ -155,6 +155,13 @@ def test_no_more_streams_than_the_limit_for_each_synopsis():
         assert told["shed"] == 100 - told["streams"]
 
 
+@pytest.mark.parametrize("most", [10, 11, 4])
+def test_the_parts_of_all_shards_are_no_more_than_the_limit(most):
+    engine = engine_with(shards=4, max_streams=most)
+    engine.run([create("u", scope="stream")], rows(200))
+    assert described(engine)["streams"] == most
+
+
 def test_a_shard_of_few_streams_still_has_room_for_one():
     engine = engine_with(shards=4, max_streams=3)
     engine.run([create("u", scope="stream")], rows(1))
