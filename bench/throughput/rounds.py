@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.secure_broker import SecureBroker
 from bench.serving import serving
 from bench.throughput import engine, peers
-from bench.throughput.cases import Case
+from bench.throughput.cases import EACH_KIND, Case
 from bench.throughput.forms import FORMS, Form, again_and_again
 from bench.throughput.peer_environment import PeersMissing, peer_python
 from bench.throughput.peers import Peer, PeerFailed
@@ -87,18 +87,24 @@ class Bench:
         self._note(peer.name, peer.form, rate)
 
     def _measure_engine(self, listener: str, cases: list[Case]) -> None:
-        """One engine for all cases, warmed up for each: one that runs for weeks is warm."""
+        """One engine for all cases, warmed up for each: one that runs for weeks is warm.
+
+        Large states come last: deleted, they are still given back while the next case runs.
+        """
         for form in {case.form for case in cases}:
             self.load(FORMS[form])
             self.load(FORMS[form], _PART_FOR_SLOW)
         name = f"round-{self._round}-{listener}"
         kafka = self._broker.settings(listener)
         with serving(self._folder / name, kafka, name, f"{name}-data") as running:
-            for case in [*cases, *cases]:
-                engine.measure(running, case, self.load(FORMS[case.form], _PART_FOR_SLOW))
-            for case in cases:
-                rate = engine.measure(running, case, self._in_memory(self.load(FORMS[case.form])))
-                self._note(f"{ENGINE}: {case.synopses}", case.form, rate)
+            for is_large in (False, True):
+                alike = [case for case in cases if (case.synopses == EACH_KIND) == is_large]
+                for case in [*alike, *alike]:
+                    engine.measure(running, case, self.load(FORMS[case.form], _PART_FOR_SLOW))
+                for case in alike:
+                    load = self._in_memory(self.load(FORMS[case.form]))
+                    rate = engine.measure(running, case, load)
+                    self._note(f"{ENGINE}: {case.synopses}", case.form, rate)
 
     def skip(self, reason: str) -> None:
         if reason not in self.skipped:
