@@ -35,7 +35,8 @@ class SlotTable:
         self._map(max(_SMALLEST, int(self._size[2])))
 
     def _map(self, places: int) -> None:
-        self._size[2] = places
+        if self._size[2] != places:  # who only reads writes nothing
+            self._size[2] = places
         self._hashes = self._store.array(f"{self._name}.hashes", np.uint64, (), places)[:places]
         self._marks = self._store.array(f"{self._name}.marks", np.int32, (), places)[:places]
 

@@ -19,6 +19,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from sde.storage.store import capacity_for
 _FORMAT = "sde-arena-2"
 _CLEAN, _DIRTY = "clean", "dirty"
 _STEP = 64 << 10  # bytes of disk that are taken at once, at least
+_MOST_SENT = 1 << 30  # bytes at once
 _AHEAD = 16  # a part of the rows in use is taken beside them
 
 
@@ -55,7 +57,7 @@ class _Mapped(NamedTuple):
     """An array in memory, and the file behind it when it was mapped."""
 
     array: NDArray[Any]
-    path: Path
+    path: str
     inode: int
     size: int
     reserved: int  # rows whose disk space is taken
@@ -142,9 +144,10 @@ class Arena:
     def copy_to(self, folder: Path) -> None:
         """The same arrays and blobs in another folder."""
         with _readable_errors(folder):
+            folder.mkdir(parents=True)
             for name in ("arrays", "blobs"):
                 if (self._folder / name).exists():
-                    shutil.copytree(self._folder / name, folder / name)
+                    _copy_files(f"{self._folder}/{name}", f"{folder}/{name}")
 
     # -- Store ------------------------------------------------------------------------------------
 
@@ -168,31 +171,28 @@ class Arena:
         needs them one by one rarely comes here. It is taken beforehand: a page that finds no room
         when it is touched would kill the process.
         """
-        row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
-        group, _, rest = name.partition(".")
-        path = self._folder / "arrays" / group / f"{rest}@{dtype.str}@{'x'.join(map(str, row))}"
-        with _readable_errors(self._folder):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "a+b") as file:
-                found = os.fstat(file.fileno())
-                if known is not None and (found.st_ino, found.st_size) != (
-                    known.inode,
-                    known.size,
-                ):
-                    raise self._replaced(str(path.relative_to(self._folder)))
-                capacity = capacity_for(rows, found.st_size // row_bytes)
-                size = capacity * row_bytes
-                if size > found.st_size:
-                    os.truncate(file.fileno(), size)
-                ahead = max(rows // _AHEAD, _STEP // row_bytes) if rows else 0
-                rows = min(rows + ahead, capacity)
-                if rows * row_bytes > found.st_blocks * 512:
-                    os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
-                if known is not None and known.size == size:
-                    return known._replace(reserved=rows)
-                if not size:
-                    return _Mapped(np.zeros((0, *row), dtype), path, found.st_ino, 0, 0)
-                mapped = mmap.mmap(file.fileno(), size)
+        row_bytes = bytes_of_row(dtype, row)
+        path = array_path(self._folder, name, dtype, row)
+        with _readable_errors(self._folder), open(_opened(path), "r+b", buffering=0) as file:
+            found = os.fstat(file.fileno())
+            if known is not None and (found.st_ino, found.st_size) != (
+                known.inode,
+                known.size,
+            ):
+                raise self._replaced(os.path.relpath(path, self._folder))
+            capacity = capacity_for(rows, found.st_size // row_bytes)
+            size = capacity * row_bytes
+            if size > found.st_size:
+                os.truncate(file.fileno(), size)
+            ahead = max(rows // _AHEAD, _STEP // row_bytes) if rows else 0
+            rows = min(rows + ahead, capacity)
+            if rows * row_bytes > found.st_blocks * 512:
+                os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
+            if known is not None and known.size == size:
+                return known._replace(reserved=rows)
+            if not size:
+                return _Mapped(np.zeros((0, *row), dtype), path, found.st_ino, 0, 0)
+            mapped = mmap.mmap(file.fileno(), size)
         array = np.frombuffer(mapped, dtype).reshape(capacity, *row)
         return _Mapped(array, path, found.st_ino, size, rows)
 
@@ -244,6 +244,50 @@ class Arena:
             path.write_bytes(data)
 
 
+def array_path(folder: Path, name: str, dtype: np.dtype[Any], row: tuple[int, ...]) -> str:
+    """The file of an array in the arena of that folder. A shard has thousands: no Path is made."""
+    group, _, rest = name.partition(".")
+    return f"{folder}/arrays/{group}/{rest}@{dtype.str}@{'x'.join(map(str, row))}"
+
+
+def _opened(path: str) -> int:
+    """The descriptor of a file for reading and writing, which is made if there is none."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return os.open(path, flags, 0o666)
+
+
+def _copy_files(source: str, target: str) -> None:
+    """A folder with all that is in it. Nothing but the content counts, and there is much of it."""
+    os.mkdir(target)
+    for entry in os.scandir(source):
+        to = f"{target}/{entry.name}"
+        if entry.is_dir():
+            _copy_files(entry.path, to)
+            continue
+        with open(entry.path, "rb", buffering=0) as old, open(to, "xb", buffering=0) as new:
+            at = 0
+            while sent := os.sendfile(new.fileno(), old.fileno(), at, _MOST_SENT):
+                at += sent
+
+
+def bytes_of_row(dtype: np.dtype[Any], row: tuple[int, ...]) -> int:
+    return dtype.itemsize * int(np.prod(row, dtype=np.int64))
+
+
+def token_at_rest(folder: Path) -> str | None:
+    """The version that the arena of a folder reflects; None while it is worth nothing."""
+    try:
+        header = (folder / "header").read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    token = header[3] if len(header) > 3 else ""
+    return token if token and "\n".join([*header[:4], ""]) == _header(_CLEAN, token) else None
+
+
 def _inode(path: Path) -> int | None:
     try:
         return os.stat(path).st_ino
@@ -253,11 +297,15 @@ def _inode(path: Path) -> int | None:
 
 def _header(state: str, token: str) -> str:
     """A reboot may lose pages that were not written yet, so the boot is part of the version."""
+    return f"{_FORMAT}\n{_boot()}\n{state}\n{token}\n"
+
+
+@cache
+def _boot() -> str:
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        boot = "unknown"
-    return f"{_FORMAT}\n{boot}\n{state}\n{token}\n"
+        return "unknown"
 
 
 @contextmanager

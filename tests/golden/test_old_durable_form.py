@@ -27,6 +27,7 @@ from sde.records.seal import LoopSeal
 from sde.shard.keeper import ShardKeeper, StateFormatError
 from sde.stages.maintain import SHARD_CODE
 from sde.testing import LocalEngine
+from sde.wire.durations import moment_text
 from tests.golden.same_replies import same
 
 FOLDER = Path(__file__).parents[1] / "golden" / "checkpoint"
@@ -184,11 +185,21 @@ def assert_same(said, kept, where):
 
 
 def without_sizes(said):
-    """Frames have grown since: their keys say more. Plug-ins are listed with what they declare."""
+    """Frames have grown since: their keys say more. Plug-ins are listed with what they declare.
+
+    Faults told times in milliseconds.
+    """
     grown = ("received", "bytes", "declared")
     if isinstance(said, dict):
-        return {n: without_sizes(v) for n, v in said.items() if n not in grown}
+        told = {n: without_sizes(v) for n, v in said.items() if n not in grown}
+        if "message" in told:
+            told["message"] = re.sub(r"\b\d{13}\b", _as_time, told["message"])
+        return told
     return [without_sizes(one) for one in said] if isinstance(said, list) else said
+
+
+def _as_time(milliseconds):
+    return moment_text(int(milliseconds[0]))
 
 
 @pytest.fixture(params=SITES)
