@@ -75,16 +75,27 @@ class Shard:
 
     def refresh(self) -> bool:
         """Catch up with what another process did to the store; False if that needs a new shard."""
-        if not all(file.only_grew for file in self._files):
+        if not self.catch_up():
             return False
-        for file in self._files:
-            file.read()
-        self._follow_registry()
         for bank in self._banks.values():
             bank.remap()
         for layer in self._layers.values():
             layer.remap()
         return True
+
+    def catch_up(self) -> bool:
+        """The same, without the arrays of synopses: `remap` sees to those of one."""
+        if not all(file.only_grew for file in self._files):
+            return False
+        for file in self._files:
+            file.read()
+        self._follow_registry()
+        return True
+
+    def remap(self, instance: Instance) -> None:
+        """Take the arrays of a synopsis from the store again."""
+        self._banks[instance.bank].remap()
+        self._layers[instance.layer].remap()
 
     # -- the registry tells what comes and goes ----------------------------------------------------
 

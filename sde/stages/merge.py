@@ -9,12 +9,9 @@ is refused with a fault instead of being answered wrongly.
 
 from __future__ import annotations
 
-import base64
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar, assert_never
-
-import msgspec
+from typing import TypeVar, assert_never
 
 from sde.federation.merge import SitesMerge
 from sde.federation.merge_watches import SitesWatch
@@ -46,43 +43,15 @@ from sde.records.partial import (
     WatchEnded,
     WatchStates,
 )
-from sde.records.result import (
-    Done,
-    Figures,
-    PluginList,
-    Refused,
-    Result,
-    States,
-    Table,
-    Tried,
-    VersionList,
-    Waits,
-    WatchList,
-)
+from sde.records.result import Tried, Waits
 from sde.registry.watermarks import later
 from sde.requests.boundary import fault_of
 from sde.requests.completeness import require_all
-from sde.requests.digests import digest_of, digest_of_streams
-from sde.requests.gathered import Gathered, WindowsDiffer
-from sde.requests.tables import joined
-from sde.requests.watch_list import shown
+from sde.requests.gathered import WindowsDiffer
+from sde.requests.reply_fields import of_class, reply_fields
 from sde.stages.watch_answers import WatchAnswers
 from sde.stages.writer import ReplyWriter
-from sde.wire import (
-    Ask,
-    Code,
-    Export,
-    Fault,
-    ListAll,
-    Plugin,
-    Refusal,
-    ReplyFields,
-    Request,
-    Streams,
-    answer,
-    refusal,
-    unreadable,
-)
+from sde.wire import Code, Fault, Plugin, Refusal, answer, refusal, unreadable
 
 P = TypeVar("P", bound=Partial)
 
@@ -190,7 +159,7 @@ class Merge:
                 assert isinstance(request, Plugin)
                 admit = Admit(request=request, predecessor=results[0].predecessor)
                 return self._writer.to_loop(admit)
-            fields = answer(request, batch, self._site, **_fields(request, results))
+            fields = answer(request, batch, self._site, **reply_fields(request, results))
         except WindowsDiffer as differ:
             return self._writer.to_loop(Again(asked=asked, at=differ.latest))
         except Exception as error:
@@ -203,7 +172,7 @@ class Merge:
 def _fault_of_one(partials: list[Reply]) -> Fault | None:
     """Why a version of a plug-in is not taken: one shard that cannot is enough."""
     try:
-        tried = _of(Tried, require_all(partials))
+        tried = of_class(Tried, require_all(partials))
     except Refusal as refusal:
         return refusal.fault
     return next((one.fault for one in tried if one.fault is not None), None)
@@ -211,77 +180,3 @@ def _fault_of_one(partials: list[Reply]) -> Fault | None:
 
 def _all(kind: type[P], partials: list[Partial]) -> list[P]:
     return [partial for partial in partials if isinstance(partial, kind)]
-
-
-def _fields(request: Request, results: list[Result]) -> ReplyFields:
-    """What the reply to a request says, from the results of all shards."""
-    match results[0]:
-        case States():
-            return _answer(request, _of(States, results))
-        case Table():
-            assert isinstance(request, Ask | Streams)
-            return joined(request, _of(Table, results))
-        case Figures():
-            shards = _of(Figures, results)
-            described = _described(shards)
-            if not isinstance(request, ListAll):
-                return {"value": described[0]}
-            following = {"next": shards[0].next} if shards[0].next else {}
-            return {"value": described, **following}
-        case PluginList(plugins=plugins):
-            return {"value": msgspec.to_builtins(plugins)}
-        case VersionList(versions=versions):
-            return {"value": [version.listed() for version in versions]}
-        case WatchList(watches=watches, next=following):
-            more = {"next": following} if following else {}
-            return {"value": [shown(watching) for watching in watches], **more}
-        case Done() as done:
-            return done.fields()
-        case Refused(fault=fault):
-            raise Refusal.of(fault)
-        case Waits() | Tried():
-            raise AssertionError("it has no reply yet")
-        case never:
-            assert_never(never)
-
-
-R = TypeVar("R", bound=Result)
-
-
-def _of(kind: type[R], results: list[Result]) -> list[R]:
-    return [result for result in results if isinstance(result, kind)]
-
-
-def _answer(request: Request, states: list[States]) -> ReplyFields:
-    match request:
-        case Ask():
-            return Gathered(states, request.span).answer(request)
-        case Export():
-            gathered = Gathered(states, request.span)
-            gathered.require_stream(request.stream)
-            fields = gathered.fields(request.stream)
-            merged: Any = gathered.merged[0]
-            native = request.format == "native"
-            state = merged.to_bytes() if native else merged.to_datasketches()
-            return {**fields, "format": request.format, "value": base64.b64encode(state).decode()}
-        case _:
-            raise AssertionError(f"{request.op} is not about states")
-
-
-def _described(shards: list[Figures]) -> list[ReplyFields]:
-    """Each definition with its figures summed over the shards."""
-    described = []
-    for place, synopsis in enumerate(shards[0].synopses):
-        figures = [shard.figures[place] for shard in shards]
-        sums = {name: sum(f[name] for f in figures) for name in figures[0]}
-        described.append({**msgspec.to_builtins(synopsis), **sums, **_digest(shards)})
-    return described
-
-
-def _digest(shards: list[Figures]) -> ReplyFields:
-    """The digest that `describe` states, where every shard gave what it is made from."""
-    states = [shard.states for shard in shards if shard.states is not None]
-    sums = [shard.streams for shard in shards if shard.streams is not None]
-    if len(states) == len(shards):
-        return {"digest": digest_of(Gathered(states, None).merged)}
-    return {"digest": digest_of_streams(sums)} if len(sums) == len(shards) else {}

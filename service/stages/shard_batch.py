@@ -17,6 +17,7 @@ from sde.records.arrived import Arrived, pack_arrived, unpack_arrived
 from sde.records.loop import Report, pack_reports
 from sde.records.partial import Partial, bundle
 from sde.shard.keeper import Backing, ShardKeeper
+from sde.shard.reader import new_token
 from sde.stages.maintain import SHARD_CODE
 from sde.tuples.block import Block
 from sde.wire.framing import unpack
@@ -51,7 +52,7 @@ def run_batch(
         settings.wiring.limits,
         backing,
         SHARD_CODE,
-        lambda: uuid.uuid4().hex,
+        lambda: new_token(batch, uuid.uuid4().hex),
         settings.compact_factor,
     )
     with keeper.opened() as shard:
