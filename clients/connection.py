@@ -14,7 +14,7 @@ from clients.errors import ClientError, ClosedClient, Refused
 from clients.feed import Feed
 from clients.pending import Mailbox, Pending, T
 from clients.records import Records, declared_columns
-from clients.transport import Message, Transport
+from clients.transport import Message, OnReply, Transport
 from clients.tuples import plain
 from sde.wire import Ask, Code, ListAll, Request, Streams, Watches
 from sde.wire.requests import LARGEST_PAGE
@@ -33,12 +33,18 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 
 class Connection:
-    """Listens from the first request on. May be used by several threads."""
+    """Listens from the first request on. May be used by several threads.
 
-    def __init__(self, transport: Transport, timeout: float) -> None:
+    `overhear` gets every message of the output topic, in the listener's thread.
+    """
+
+    def __init__(
+        self, transport: Transport, timeout: float, overhear: OnReply | None = None
+    ) -> None:
         self._transport: Transport = transport
         self._timeout = timeout
         self._mailbox = Mailbox()
+        self._overhear = overhear
         self._listening = False
         self._lock = threading.Lock()
 
@@ -115,8 +121,13 @@ class Connection:
     def _listen(self) -> None:
         with self._lock:
             if not self._listening:
-                self._transport.listen(self._mailbox.deliver)
+                self._transport.listen(self._deliver)
                 self._listening = True
+
+    def _deliver(self, reply: Message) -> None:
+        if self._overhear is not None:
+            self._overhear(reply)
+        self._mailbox.deliver(reply)
 
 
 def _listed(found: list[Message], item: type[ItemT], last: Message) -> Records[ItemT]:

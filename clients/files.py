@@ -6,7 +6,7 @@ import csv as csv_lines
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from clients.arrow import arrow, arrow_trouble_with
 from clients.errors import BadInput
@@ -20,20 +20,31 @@ _LINES = (".ndjson", ".jsonl")
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _BLOCK = 4 << 20  # bytes of a CSV file read at once
 
+Form = Literal["lines", "csv", "arrow"]
 Piece = tuple[Iterable[Parcel], float]  # messages, and the share of the file read so far
 
 
 def read_pieces(
-    source: str | Path | BinaryIO, *, dataset: str, stream: str, time: str | None, lanes: int
+    source: str | Path | BinaryIO,
+    *,
+    dataset: str,
+    stream: str,
+    time: str | None,
+    lanes: int,
+    form: Form | None = None,
+    name: str = "standard input",
 ) -> Iterator[Piece]:
-    """The messages for a file's tuples. BadInput names the line that is none."""
-    what = str(source) if isinstance(source, str | Path) else "standard input"
+    """The messages for a file's tuples. BadInput names the line that is none.
+
+    `form` and `name` are those of an open file; without `form` its first line tells.
+    """
+    what = str(source) if isinstance(source, str | Path) else name
     reader = _FileReader(what, dataset, stream, time, lanes)
     try:
         if isinstance(source, str | Path):
             yield from reader.of_path(Path(source))
         else:
-            yield from reader.of_stream(source)
+            yield from reader.of_stream(source, form)
     except OSError as error:
         raise BadInput(f"{what}: {error}") from error
 
@@ -67,17 +78,20 @@ class _FileReader:
                     f"{path}: expected a name ending in .csv, .tsv, .ndjson, .jsonl or .parquet"
                 )
 
-    def of_stream(self, file: BinaryIO) -> Iterator[Piece]:
-        """Lines of JSON, sent as they come, or CSV: the first line tells."""
-        first = file.readline()
+    def of_stream(self, file: BinaryIO, form: Form | None) -> Iterator[Piece]:
+        """Lines of JSON, sent as they come, CSV, or an Arrow stream."""
+        first = b"" if form in ("arrow", "lines") else file.readline()
+        read = getattr(file, "read1", file.read)  # what there is, without waiting for more
+        if form is None:
+            form = "lines" if not first or first.lstrip().startswith(b"{") else "csv"
         pieces: Iterator[Iterable[Parcel]]
-        if not first:
-            pieces = iter(())
-        elif first.lstrip().startswith(b"{"):
-            read = getattr(file, "read1", file.read)  # what there is, without waiting for more
-            pieces = self._lines(read_lines(read, first))
-        else:
-            pieces = self._csv(first, file, ",")
+        match form:
+            case "lines":
+                pieces = self._lines(read_lines(read, first))
+            case "csv":
+                pieces = self._csv(first, file, ",")
+            case "arrow":
+                pieces = self._arrow(file)
         for parcels in pieces:
             yield parcels, 0.0  # nobody knows how much is still to come
         yield (), 1.0
@@ -85,7 +99,8 @@ class _FileReader:
     def _lines(self, blocks: Iterator[Numbered]) -> Iterator[Iterable[Parcel]]:
         place = f"{self._what}, line"
         for block in blocks:
-            yield encode_lines(self._dataset, self._rows(block, place), self._lanes, place)
+            rows = self._rows(block, place)
+            yield encode_lines(self._dataset, rows, self._lanes, place, finish=True)
 
     def _rows(self, block: Numbered, place: str) -> Iterator[tuple[int, Row]]:
         for number, line in block:
@@ -117,6 +132,15 @@ class _FileReader:
                 frames = self._frames(pa.Table.from_batches([batch]), "row", done + 1)
                 done += batch.num_rows
                 yield frames, done / file.metadata.num_rows
+
+    def _arrow(self, file: BinaryIO) -> Iterator[Iterable[Parcel]]:
+        pa = arrow()
+        done = 0
+        with arrow_trouble_with(self._what), pa.ipc.open_stream(file) as batches:
+            for batch in batches:
+                batch.validate(full=True)  # the bytes may be anybody's
+                yield self._frames(pa.Table.from_batches([batch]), "row", done + 1)
+                done += batch.num_rows
 
     def _csv(self, first: bytes, file: Any, delimiter: str) -> Iterator[Iterable[Parcel]]:
         """`first` was read of the file already, and has its first line."""

@@ -21,14 +21,18 @@ def read_lines(read: Callable[[int], bytes], first: bytes = b"") -> Iterator[Num
 
     `read` gives what there is, b"" at the end; `first` was read already.
     """
-    rest, block, number = b"", first or read(_BLOCK), 1
+    rest, block, number = [b""], first or read(_BLOCK), 1
     while block:
-        *lines, rest = (rest + block).split(b"\n")
-        yield [(number + at, line) for at, line in enumerate(lines) if line.strip()]
-        number += len(lines)
+        ended, newline, begun = block.rpartition(b"\n")
+        if newline:
+            lines = b"".join([*rest, ended]).split(b"\n")
+            yield [(number + at, line) for at, line in enumerate(lines) if line.strip()]
+            number, rest = number + len(lines), []
+        rest.append(begun)  # joined once: a line may come in a thousand blocks
         block = read(_BLOCK)
-    if rest.strip():
-        yield [(number, rest)]
+    last = b"".join(rest)
+    if last.strip():
+        yield [(number, last)]
 
 
 def row_of_line(line: bytes, *, dataset: str, stream: str, time: str | None) -> Row:
@@ -37,8 +41,13 @@ def row_of_line(line: bytes, *, dataset: str, stream: str, time: str | None) -> 
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{_excerpt(line)}: expected a JSON object: {error}") from None
+    return row_of_object(found, dataset=dataset, stream=stream, time=time)
+
+
+def row_of_object(found: Any, *, dataset: str, stream: str, time: str | None) -> Row:
+    """The same for what JSON is read already."""
     if not isinstance(found, dict):
-        raise BadInput(f"{_excerpt(line)}: expected a JSON object")
+        raise BadInput(f"{str(found)[:80]}: expected a JSON object")
     told = found.pop("dataset", dataset)
     if told != dataset:
         raise BadInput(f"dataset={told!r}: expected {dataset!r}, to which the tuples are sent")

@@ -106,7 +106,7 @@ class Pending(Generic[T]):
         on_timeout: Callable[[], str],
     ) -> None:
         self.request = request
-        self._reply = reply
+        self.reply = reply  # for those who wait in another way; nobody may cancel it
         self._read = read
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
@@ -114,14 +114,14 @@ class Pending(Generic[T]):
 
     def done(self) -> bool:
         """True when `result` will not wait."""
-        return self._reply.done() or time.monotonic() >= self._deadline
+        return self.reply.done() or time.monotonic() >= self._deadline
 
     def result(self) -> T:
         """Wait for the answer; Refused if the engine refused, AnswerTimeout if it is silent."""
         try:
-            reply = self._reply.result(max(0.0, self._deadline - time.monotonic()))
+            reply = self.reply.result(max(0.0, self._deadline - time.monotonic()))
         except TimeoutError:
-            raise self._late() from None
+            raise self.late(self._timeout) from None
         if reply.get("status") == "error":
             raise with_hint(refused(reply), self.request)
         return self._read(reply)
@@ -130,10 +130,11 @@ class Pending(Generic[T]):
         state = "done" if self.done() else "waiting"
         return f"<Pending {self.request['op']} ({self.request['id']}): {state}>"
 
-    def _late(self) -> AnswerTimeout:
+    def late(self, seconds: float) -> AnswerTimeout:
+        """Wait no longer; the error that says so, after as many seconds."""
         trouble = self._on_timeout()
         return AnswerTimeout(
-            f"no answer to {self.request['op']} ({self.request['id']}) within {self._timeout:g} s"
+            f"no answer to {self.request['op']} ({self.request['id']}) within {seconds:g} s"
             + (f": {trouble}" if trouble else "")
             + ("" if self.request["op"] in _READS else "; it may still be done later"),
             self.request["id"],

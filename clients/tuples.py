@@ -125,27 +125,43 @@ def milliseconds(time: int | datetime) -> int:
 
 
 def encode_lines(
-    dataset: str, rows: Iterable[tuple[int, Row]], lanes: int, place: str = "row"
+    dataset: str,
+    rows: Iterable[tuple[int, Row]],
+    lanes: int,
+    place: str = "row",
+    *,
+    finish: bool = False,
 ) -> Iterator[Parcel]:
     """Messages of many lines, in the lanes of their streams.
 
-    Rows come with their numbers; BadInput names the number of the one that cannot be sent.
+    Rows come with their numbers; BadInput names the number of the one that cannot be sent. With
+    `finish` all rows before it are in messages then, so that a sender can go on behind it.
     """
     waiting = [_Lines(lane) for lane in range(lanes)]
-    for count, (number, row) in enumerate(rows, start=1):
-        try:
-            stream, values, time = _parts(row)
-            line = encode_tuple(dataset, stream, values, time)
-        except BadInput as error:
-            raise BadInput(f"{place} {number}: {error}") from error
-        lines = waiting[lane_of(dataset, stream_name(stream), lanes)]
-        if lines.is_full_for(line):
-            yield lines.parcel()
-        lines.add(line)
-        if count % (LINES_A_MESSAGE * lanes) == 0:
-            # All lanes, so that in none a tuple waits while others run far ahead of its time.
+    try:
+        for count, (number, row) in enumerate(rows, start=1):
+            line, stream = _line(dataset, row, f"{place} {number}")
+            lines = waiting[lane_of(dataset, stream, lanes)]
+            if lines.is_full_for(line):
+                yield lines.parcel()
+            lines.add(line)
+            if count % (LINES_A_MESSAGE * lanes) == 0:
+                # All lanes, so that in none a tuple waits while others run far ahead of its time.
+                yield from (each.parcel() for each in waiting if each.count)
+    except BadInput:
+        if finish:
             yield from (each.parcel() for each in waiting if each.count)
+        raise
     yield from (each.parcel() for each in waiting if each.count)
+
+
+def _line(dataset: str, row: Row, place: str) -> tuple[bytes, str]:
+    """The line of a row, and the name of its stream."""
+    try:
+        stream, values, time = _parts(row)
+        return encode_tuple(dataset, stream, values, time), stream_name(stream)
+    except BadInput as error:
+        raise BadInput(f"{place}: {error}") from error
 
 
 class _Lines:

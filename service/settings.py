@@ -13,6 +13,7 @@ from typing import Any
 
 from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
+from service.http_settings import HttpSettings, read_http
 from service.kafka.config import Config
 from service.kafka.loopback import is_loopback, servers_of
 from service.kafka.registry_settings import RegistrySettings
@@ -94,6 +95,10 @@ class Settings:
         metadata={
             "help": "schema registry of Avro and Protobuf: url, user, password, token, ca_file"
         },
+    )
+    http: HttpSettings = field(
+        default_factory=HttpSettings,
+        metadata={"help": "HOST:PORT of the HTTP door, such as 127.0.0.1:8088 (default: none)"},
     )
     data_dir: Path = field(
         default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}
@@ -246,12 +251,20 @@ def load(
             values = tomllib.loads(config.read_text())
         except (OSError, tomllib.TOMLDecodeError) as error:
             raise SettingsError(f"{config}: {error}") from None
-    known = {f.name: f for f in fields(Settings)}
-    for name in known:
+    table = values.get("http")
+    for name in (each.name for each in fields(Settings)):
         variable = environment.get(f"SDE_{name.upper()}")
         if variable is not None:
             values[name] = variable
     values |= {name: value for name, value in flags.items() if value is not None}
+    if isinstance(table, Mapping) and isinstance(values["http"], str):
+        values["http"] = {**table, "listen": values["http"]}  # the table keeps what else it says
+    return read_settings(values)
+
+
+def read_settings(values: Mapping[str, object]) -> Settings:
+    """The settings out of values as a TOML file has them."""
+    known = {f.name: f for f in fields(Settings)}
     for misplaced in values.keys() & {limit.name for limit in fields(StateLimits)}:
         raise SettingsError(f"{misplaced!r} stands outside its table: expected it in [limits]")
     refuse_unknown(values, known)
@@ -274,6 +287,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
             return read_table(name, StateLimits, value)
         case "RegistrySettings":
             return _read_registry(name, value)
+        case "HttpSettings":
+            return read_http(value)
         case "Peers" | "Config" | "SourceTables" if not isinstance(value, Mapping):
             raise SettingsError(f"{name}={value!r}: expected a table [{name}]")
         case "Peers":

@@ -1,0 +1,121 @@
+"""The application: finds a request's route, lets it in, has it carried out, and replies."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from clients.errors import ClientError
+from sde.wire import Code
+from service.gateway import asking, events, own, tuples
+from service.gateway.bodies import drain
+from service.gateway.call import Call
+from service.gateway.engine import EngineDoor
+from service.gateway.guard import HEADERS, Guard
+from service.gateway.problems import BUSY, Problem, problem_of_error
+from service.gateway.replay import Replay
+from service.gateway.routes import Handler, find_route
+from service.gateway.tokens import Caller
+from service.http_settings import HttpSettings
+
+_log = logging.getLogger(__name__)
+_NOBODY = Caller("", frozenset())
+HANDLERS: dict[Handler, Callable[[Call], Awaitable[Response]]] = {
+    "ask": asking.ask,
+    "create": asking.create,
+    "estimates": asking.estimates,
+    "one_source": asking.one_source,
+    "kinds": asking.list_kinds,
+    "tuples": tuples.take_tuples,
+    "events": events.follow_events,
+    "session": own.begin_session,
+    "end_session": own.end_session,
+    "openapi": own.openapi,
+    "live": own.live,
+    "ready": own.ready,
+}
+
+
+class Gateway:
+    """An ASGI application, called by the server for every request."""
+
+    def __init__(
+        self, settings: HttpSettings, door: EngineDoor, replay: Replay | None = None
+    ) -> None:
+        self._settings, self._door, self._replay = settings, door, replay
+        self._guard = Guard(settings)
+        self._in_flight = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        incoming = _Incoming(receive)
+        request = Request(scope, incoming.receive)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS]
+            await send(message)
+
+        try:
+            response = await self._respond(request)
+        except ClientDisconnect:
+            return
+        if response.status_code >= 400 and incoming.is_open(request):
+            # What is left of the body would be read as long as it comes.
+            response.headers["connection"] = "close"
+            if "expect" not in request.headers:
+                await drain(request)
+        await response(scope, incoming.receive, send_with_headers)
+
+    async def _respond(self, request: Request) -> Response:
+        if self._in_flight >= self._settings.requests_in_flight:
+            return Problem(503, BUSY, "too many requests are waiting for answers").response()
+        self._in_flight += 1
+        try:
+            return await self._handle(request)
+        except Problem as problem:
+            return problem.response()
+        except ClientError as error:
+            return problem_of_error(error).response()
+        except ClientDisconnect:
+            raise
+        except Exception:
+            _log.exception("%s failed", request.method)
+            return Problem(500, Code.INTERNAL, "the gateway failed; its log says why").response()
+        finally:
+            self._in_flight -= 1
+
+    async def _handle(self, request: Request) -> Response:
+        caller = self._guard.caller(request)
+        route, path = find_route(request.method, request.scope["raw_path"])
+        self._guard.admit(request, route, caller)
+        call = Call(
+            http=request,
+            route=route,
+            path=path,
+            caller=caller or _NOBODY,
+            door=self._door,
+            settings=self._settings,
+            replay=self._replay,
+        )
+        return await HANDLERS[route.handler](call)
+
+
+class _Incoming:
+    """Notes whether the whole body has come."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._ended = receive, False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._ended = self._ended or not message.get("more_body", False)
+        return message
+
+    def is_open(self, request: Request) -> bool:
+        length = request.headers.get("content-length", "0")
+        has_body = length != "0" or "transfer-encoding" in request.headers
+        return has_body and not self._ended

@@ -1,0 +1,63 @@
+"""One request on its way through the gateway: what every handler gets."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from clients.transport import Message
+from sde import wire
+from sde.wire import Request
+from service.gateway.engine import EngineDoor
+from service.gateway.problems import problem_of_reply
+from service.gateway.reading import seconds_for
+from service.gateway.replay import Replay
+from service.gateway.routes import Route
+from service.gateway.tokens import Caller
+from service.http_settings import HttpSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in."""
+
+    http: HttpRequest
+    route: Route
+    path: Mapping[str, str]  # the fields that stand in the path
+    caller: Caller
+    door: EngineDoor
+    settings: HttpSettings
+    replay: Replay | None
+
+    async def ask(self, request: Request, *, fresh: bool = False) -> Message:
+        """The engine's reply; Problem if it is a fault."""
+        message = wire.message_of(request)
+        seconds = seconds_for(request, self.settings)
+        reply = await self.door.ask(message, seconds, fresh=fresh)
+        if reply.get("status") == "error":
+            raise problem_of_reply(reply)
+        return reply
+
+    async def describe(self, uid: str) -> Message:
+        """What a synopsis is; Problem if there is none."""
+        value: Message = (await self.ask(wire.Describe(id=new_id(), uid=uid)))["value"]
+        return value
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex
+
+
+def told(reply: Message) -> Message:
+    """A reply as HTTP has it: the route has said the `op`."""
+    return {name: value for name, value in reply.items() if name != "op"}
+
+
+def respond(value: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, media_type="application/json")

@@ -1,0 +1,115 @@
+"""A request of HTTP becomes a message of the wire: fields out of path, query and body."""
+
+from __future__ import annotations
+
+import functools
+import typing
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import orjson
+from msgspec import structs
+from starlette.requests import Request as HttpRequest
+
+from sde import wire
+from sde.wire import Code, Refusal, Request
+from service.gateway.bodies import read_json
+from service.gateway.problems import Problem, problem_of_fault
+from service.gateway.routes import Route
+from service.http_settings import HttpSettings
+
+KEY = "idempotency-key"
+_LARGER_STATES = 4  # a state may have as many times the bytes of another body
+_PLUGIN_SECONDS = 120.0  # the examination of a plug-in, at most
+_MARGIN = 5.0  # seconds beyond the deadline of sites
+
+
+async def read_request(
+    http: HttpRequest, route: Route, path: Mapping[str, str], settings: HttpSettings
+) -> tuple[Request, bool]:
+    """The request that is meant, and whether its answer must be fresh; Problem if it is none."""
+    assert route.asks is not None
+    if route.has_body:
+        most = settings.body_bytes * (_LARGER_STATES if route.asks is wire.Import else 1)
+        fields = await read_json(http, settings, most)
+    else:
+        fields = _query_fields(http, route.asks)
+    if not isinstance(fields, dict):
+        raise Problem(400, Code.BAD_JSON, "the body: expected a JSON object")
+    for name in fields.keys() & (route.without | {"id", "op"}):
+        detail = f"{name}: expected none here; the path says it, or a header"
+        raise Problem(422, Code.BAD_REQUEST, detail, name)
+    for name, said in path.items():
+        if fields.setdefault(name, said) != said:
+            detail = f"{name}={fields[name]!r:.80}: expected {said!r:.80}, as the path says"
+            raise Problem(422, Code.BAD_REQUEST, detail, name)
+    fresh = take_fresh(fields) if route.asks is wire.Ask else False
+    return checked(route.asks, fields, http.headers.get(KEY)), fresh
+
+
+def take_fresh(fields: dict[str, Any]) -> bool:
+    """`fresh` of an estimate, which only HTTP has."""
+    fresh = fields.pop("fresh", False)
+    if not isinstance(fresh, bool):
+        detail = f"fresh={fresh!r:.80}: expected true or false"
+        raise Problem(422, Code.BAD_REQUEST, detail, "fresh")
+    return fresh
+
+
+def checked(form: type[Request], fields: Mapping[str, Any], request_id: str | None) -> Request:
+    """The request of these fields, so that what is wrong by itself never goes to the engine."""
+    message = {**fields, "op": form.__struct_config__.tag, "id": request_id or uuid.uuid4().hex}
+    try:
+        return wire.decode_request(message, "")
+    except Refusal as refusal:
+        raise problem_of_fault(refusal.fault) from None
+
+
+def seconds_for(request: Request, settings: HttpSettings) -> float:
+    """How long the answer is waited for."""
+    if isinstance(request, wire.Plugin):
+        return max(settings.answer_seconds, _PLUGIN_SECONDS)
+    sites = getattr(request, "sites", None) is not None or isinstance(request, wire.Sites)
+    patience = request.patience / 1000 + _MARGIN if sites else 0.0  # type: ignore[union-attr]
+    return max(settings.answer_seconds, patience)
+
+
+def _query_fields(http: HttpRequest, form: type[Request]) -> dict[str, Any]:
+    """The fields in the query, in the types that the message declares; repeated: a list."""
+    try:
+        http.scope["query_string"].decode("ascii")
+        said = http.query_params.multi_items()
+    except UnicodeDecodeError:
+        raise Problem(400, Code.BAD_ENCODING, "the query: expected percent-encoded UTF-8") from None
+    fields: dict[str, Any] = {}
+    for name, text in said:
+        value = _parsed(text) if name in _parsed_fields(form) else text
+        if name not in fields:
+            fields[name] = value
+        elif isinstance(fields[name], list):
+            fields[name].append(value)
+        else:
+            fields[name] = [fields[name], value]
+    return fields
+
+
+def _parsed(text: str) -> Any:
+    """A whole number or a truth value where the text is one."""
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    return found if isinstance(found, int) else text
+
+
+@functools.cache
+def _parsed_fields(form: type[msgspec.Struct]) -> frozenset[str]:
+    """The fields of a message that hold numbers or truth values."""
+    hints = typing.get_type_hints(form)
+    return frozenset(
+        field.encode_name
+        for field in structs.fields(form)
+        if {int, bool} & {hints[field.name], *typing.get_args(hints[field.name])}
+    )

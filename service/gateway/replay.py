@@ -1,0 +1,125 @@
+"""Answers of watches that were written before a stream of events came back to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Message as KafkaMessage
+
+from clients.errors import Unreachable
+from clients.kafka_config import KafkaSettings, consumer_config
+from clients.transport import Message
+
+_MOST_MESSAGES = 100_000  # of the output topic that are read again
+_MOST_SECONDS = 5.0
+_AT_ONCE = 1_000
+_POLL_SECONDS = 0.2
+
+
+class Position(NamedTuple):
+    """The last answer that somebody has."""
+
+    watch: str
+    number: int
+
+
+class Heard(NamedTuple):
+    """A message of the output topic, and when it was written, in ms."""
+
+    time: int
+    reply: Message
+
+
+class Tail(NamedTuple):
+    """What the last messages of the output topic say of some watches."""
+
+    heard: list[Heard]
+    is_whole: bool  # nothing is left out between the first message and the topic's end
+
+
+Replay = Callable[[frozenset[str]], Tail]  # waits for Kafka: to be called in a thread
+
+
+def missed(tail: Tail, position: Position) -> tuple[list[Message], bool]:
+    """What came after a position, in its order, and whether that is all of it.
+
+    Numbers may be left out, so only an answer that is known already proves that nothing is lost.
+    Of other watches the answers since that one was written come; one of them may come twice.
+    """
+    known = [
+        each.time
+        for each in tail.heard
+        if each.reply["request"] == position.watch
+        and "ended" not in each.reply
+        and each.reply.get("number", 0) <= position.number
+    ]
+    since = max(known, default=0)
+    later = [
+        each
+        for each in sorted(tail.heard, key=lambda each: each.time)
+        if "number" in each.reply or "ended" in each.reply
+        if each.time >= since
+        and (each.reply["request"] != position.watch or _is_later(each.reply, position.number))
+    ]
+    return [each.reply for each in later], bool(known) and tail.is_whole
+
+
+def _is_later(reply: Message, number: int) -> bool:
+    return "ended" in reply or reply.get("number", 0) > number
+
+
+class KafkaReplay:
+    """The last messages of an engine's output topic, as far as number and time allow."""
+
+    def __init__(self, settings: KafkaSettings, topic: str) -> None:
+        self._config = {**consumer_config(settings), "enable.partition.eof": True}
+        self._topic = topic
+
+    def __call__(self, watches: frozenset[str]) -> Tail:
+        consumer = Consumer(self._config)
+        try:
+            return self._read(consumer, watches)
+        except KafkaException as error:
+            raise Unreachable(f"topic {self._topic!r}: {error.args[0].str()}") from error
+        finally:
+            consumer.close()
+
+    def _read(self, consumer: Consumer, watches: frozenset[str]) -> Tail:
+        deadline = time.monotonic() + _MOST_SECONDS
+        numbers = consumer.list_topics(self._topic, _MOST_SECONDS).topics[self._topic].partitions
+        left = set(numbers)
+        starts = []
+        for number in numbers:
+            place = TopicPartition(self._topic, number)
+            low, high = consumer.get_watermark_offsets(place, _MOST_SECONDS)
+            starts.append(
+                TopicPartition(self._topic, number, max(low, high - _MOST_MESSAGES // len(numbers)))
+            )
+        consumer.assign(starts)
+        words = [orjson.dumps(watch)[1:-1] for watch in watches]
+        heard: list[Heard] = []
+        while left and time.monotonic() < deadline:
+            for message in consumer.consume(_AT_ONCE, _POLL_SECONDS):
+                error = message.error()
+                if error is None:
+                    heard += _heard(message, words, watches)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    left.discard(message.partition())
+        return Tail(heard, not left)
+
+
+def _heard(message: KafkaMessage, words: list[bytes], watches: frozenset[str]) -> list[Heard]:
+    """The message if it is about one of the watches; `words` are their ids as they are written."""
+    payload = message.value() or b""
+    if not any(word in payload for word in words):  # most are about others
+        return []
+    try:
+        reply = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return []
+    about = isinstance(reply, dict) and reply.get("request") in watches
+    return [Heard(message.timestamp()[1], reply)] if about else []

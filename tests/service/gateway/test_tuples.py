@@ -1,0 +1,191 @@
+"""Tuples over HTTP: every form, the first wrong row, bodies that are too large or never end."""
+
+import io
+import json
+import threading
+
+import httpx
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+
+from clients.errors import DeliveryFailed
+from clients.tuples import decode
+from tests.service.gateway.conftest import wait_until
+from tests.service.gateway.test_asking import problem
+
+ROWS = [{"stream": "EURUSD", "trader": "ann"}, {"stream": "GBPUSD", "trader": "bob"}]
+NDJSON, CSV = "application/x-ndjson", "text/csv"
+ARROW = "application/vnd.apache.arrow.stream"
+PATH = "/v1/datasets/Forex/tuples"
+
+
+def lines(rows) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def arrow(rows) -> bytes:
+    table, sink = pa.Table.from_pylist(rows), io.BytesIO()
+    with ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1)
+    return sink.getvalue()
+
+
+def count(served, trader="ann"):
+    told = served.http.post("/v1/synopses/trades/estimate", json={"query": {"key": trader}})
+    return told.json()["value"]
+
+
+BODIES = {
+    NDJSON: lines(ROWS),
+    "application/json": json.dumps(ROWS).encode(),
+    CSV: b"stream,trader\nEURUSD,ann\nGBPUSD,bob\n",
+    ARROW: arrow(ROWS),
+}
+
+
+@pytest.mark.parametrize("form", BODIES)
+def test_tuples_count_whatever_their_form(served, form):
+    served.create()
+    headers = {"Content-Type": f"{form}; charset=utf-8"}
+    taken = served.http.post(PATH, content=BODIES[form], headers=headers)
+    assert (taken.status_code, taken.json()) == (200, {"tuples": 2})
+    assert count(served, "ann") == count(served, "bob") == 1.0
+
+
+def test_fields_of_other_names_tell_stream_and_time(served):
+    served.create(scope="stream")
+    body = lines([{"symbol": "EURUSD", "at": "2024-01-01T12:00:00Z", "trader": "ann"}])
+    query = {"stream": "symbol", "time": "at"}
+    headers = {"Content-Type": NDJSON}
+    assert served.http.post(PATH, content=body, headers=headers, params=query).status_code == 200
+    listed = served.http.get("/v1/synopses/trades/streams").json()["value"]
+    assert [each["stream"] for each in listed] == ["EURUSD"]
+    wrong = served.http.post(PATH, content=body, headers=headers, params={"column": "x"})
+    assert (wrong.status_code, problem(wrong)["field"]) == (422, "column")
+
+
+@pytest.mark.parametrize(
+    ("form", "body", "says", "sent"),
+    [
+        (NDJSON, lines(ROWS) + b"\n[1]\n" + lines(ROWS), "the body, line 4: ", 2),
+        (NDJSON, lines(ROWS) + b"{nonsense\n", "the body, line 3: ", 2),
+        (NDJSON, lines(ROWS) + b'{"stream": null}', "the body, line 3: stream=None", 2),
+        (NDJSON, b"\xff\xfe\n", "the body, line 1: ", 0),
+        (NDJSON, b"stream,trader\nEURUSD,ann\n", "the body, line 1: ", 0),
+        ("application/json", b'[{"stream": "s", "trader": 1}, 7]', "the body, row 2: ", 1),
+        ("application/json", b'[{"stream": "s", "trader": 1}, {"x": 1}]', "the body, row 2: ", 1),
+        (CSV, b"stream,trader\nEURUSD,ann\n,bob\n", "the body, line 3: ", 0),
+        (CSV, b"", "the body: empty", 0),
+        (CSV, b"\xff,b\n1,2\n", "the body, line 1: expected text in UTF-8", 0),
+        (ARROW, b"nonsense", "the body: ", 0),
+        (ARROW, arrow([*ROWS, {"stream": None, "trader": "eve"}]), "the body, row 3: ", 2),
+        (ARROW, arrow(ROWS)[:-300], "the body: ", None),
+    ],
+)
+def test_the_first_wrong_row_is_named_and_only_those_before_it_are_sent(
+    served, form, body, says, sent
+):
+    served.create()
+    refused = served.http.post(PATH, content=body, headers={"Content-Type": form})
+    assert (refused.status_code, problem(refused)["code"]) == (422, "bad_tuple")
+    assert problem(refused)["detail"].startswith(says)
+    told = problem(refused)["sent"]
+    assert sent is None or told == sent
+    assert served.http.get("/v1/synopses/trades").json()["value"]["tuples"] == told
+
+
+def test_a_body_is_sent_while_it_still_comes(served):
+    served.create()
+    has_arrived = threading.Event()
+
+    def parts():
+        yield lines(ROWS)
+        wait_until(lambda: served.transport._data)
+        has_arrived.set()
+        yield lines(ROWS)
+
+    taken = served.http.post(PATH, content=parts(), headers={"Content-Type": NDJSON})
+    assert (has_arrived.is_set(), taken.json()) == (True, {"tuples": 4})
+
+
+def test_a_body_beyond_the_limit_is_refused(serve):
+    served = serve(tuples_bytes=1000, body_bytes=500)
+    served.create()
+    large = served.http.post(PATH, content=b"x" * 1001, headers={"Content-Type": NDJSON})
+    assert (large.status_code, problem(large)["code"]) == (413, "too_large")
+    listed = json.dumps(ROWS * 20).encode()
+    as_list = served.http.post(PATH, content=listed, headers={"Content-Type": "application/json"})
+    assert as_list.status_code == 413
+    state = served.http.post("/v1/synopses/trades/state", json={"state": "A" * 1000})
+    assert state.status_code == 422  # a state may be larger than other bodies
+    body = {"dataset": "d", "kind": "count_min", "key": "k" * 600}
+    assert served.http.put("/v1/synopses/u", json=body).status_code == 413
+    assert served.http.get("/livez").status_code == 200
+
+
+def test_a_body_that_never_ends_is_refused_at_the_limit(serve):
+    served = serve(tuples_bytes=10_000)
+
+    def endless():
+        while True:
+            yield lines(ROWS)
+
+    try:
+        refused = served.http.post(PATH, content=endless(), headers={"Content-Type": NDJSON})
+    except (httpx.WriteError, httpx.ReadError):  # it was still being sent
+        pass
+    else:
+        assert refused.status_code == 413
+        assert refused.headers["connection"] == "close"
+    assert served.http.get("/livez").status_code == 200
+
+
+def test_a_body_that_stops_coming_is_given_up(serve):
+    served = serve(idle_seconds=0.2)
+    with served.connect() as line:
+        head = f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {NDJSON}\r\n"
+        line.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        assert line.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_sender_that_goes_away_leaves_the_gateway_as_it_was(served):
+    served.create()
+    with served.connect() as line:
+        head = f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {NDJSON}\r\n"
+        line.sendall(f"{head}Content-Length: 1000000\r\n\r\n".encode() + lines(ROWS))
+        wait_until(lambda: served.transport._data)
+    wait_until(lambda: count(served) == 1.0)
+    taken = served.http.post(PATH, content=lines(ROWS), headers={"Content-Type": NDJSON})
+    assert taken.status_code == 200
+
+
+def test_an_unknown_form_is_refused(served):
+    for headers in ({"Content-Type": "text/plain"}, {}):
+        refused = served.http.post(PATH, content=b"x", headers=headers)
+        assert (refused.status_code, problem(refused)["code"]) == (415, "unsupported_media_type")
+        assert NDJSON in problem(refused)["detail"]
+
+
+def test_what_the_broker_did_not_take_is_told(served, monkeypatch):
+    def flush():
+        raise DeliveryFailed("2 messages were not delivered")
+
+    monkeypatch.setattr(served.transport, "flush", flush)
+    failed = served.http.post(PATH, content=lines(ROWS), headers={"Content-Type": NDJSON})
+    assert failed.status_code == 503
+    assert "not delivered" in problem(failed)["detail"]
+    monkeypatch.undo()
+
+
+def test_a_line_of_many_parts_is_one_line(served):
+    served.create()
+    wide = {f"field{n}": n for n in range(50_000)}
+
+    def parts():
+        whole = lines([{"stream": "s", "trader": "ann", **wide}, *ROWS])
+        yield from (whole[at : at + 10_000] for at in range(0, len(whole), 10_000))
+
+    taken = served.http.post(PATH, content=parts(), headers={"Content-Type": NDJSON})
+    assert taken.json() == {"tuples": 3}
+    assert sum(len(decode(payload)) for payload in served.transport._data) in (0, 3)
