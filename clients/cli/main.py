@@ -83,6 +83,7 @@ def main() -> None:
 
 for _command in (
     engine.serve,
+    engine.gateway,
     engine.demo,
     status.status,
     kinds.kinds,

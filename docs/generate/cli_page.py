@@ -21,6 +21,8 @@ in `SDE_DATA_DIR`). The connection options name another:"""
 _CONNECTS = "And the connection options."
 _SERVICE = {
     "serve": "Its flags are the [settings](settings.md).",
+    "gateway": "Its flags are `--config`, `--http`, `--bootstrap-servers`, `--data-dir` and `-X`: "
+    "see [HTTP](../how-to/http.md).",
     "demo": "It starts an engine of its own.",
 }
 

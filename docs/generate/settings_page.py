@@ -9,14 +9,15 @@ from docs.generate import markdown
 from docs.generate.comments import comments
 from docs.generate.markdown import code
 from sde.limits import StateLimits
+from service.http_settings import HttpSettings, HttpToken
 from service.peer_settings import Peer
 from service.settings import Settings, Topics
 
 _INTRODUCTION = """\
 A setting is a line of a TOML file (`sde serve --config FILE`), a variable of the environment
 (`SDE_` and its name in capitals), or a flag of `sde serve` (`--batch-seconds 1`). A flag wins over
-a variable, a variable over the file. Tables (`[topics]`, `[limits]`, `[kafka]`, `[peers.NAME]`) are
-set in the file. An unknown name stops the start with a message that names it.
+a variable, a variable over the file. Tables (`[topics]`, `[limits]`, `[kafka]`, `[http]`,
+`[peers.NAME]`) are set in the file. An unknown name stops the start with a message that names it.
 
 How to choose them: see [operations](../how-to/operations.md)."""
 _MIB = 1 << 20
@@ -33,6 +34,11 @@ _PEERS = """\
 One table for each other site, by its name. How sites work together: see
 [several sites](../how-to/several-sites.md)."""
 
+_HTTP = """\
+The HTTP door: see [HTTP](../how-to/http.md). `--http HOST:PORT` says where it listens, also if a
+table says the rest. At any address but a loopback one it needs tokens, one table each; `sde gateway
+token NAME` makes a token and prints its table."""
+
 
 def text() -> str:
     plain = [f for f in fields(Settings) if f.name not in _TABLES]
@@ -47,6 +53,11 @@ def text() -> str:
         _table(fields(StateLimits), {}),
         "## [kafka]",
         _KAFKA,
+        "## [http]",
+        _HTTP,
+        _table([f for f in fields(HttpSettings) if f.name != "tokens"], {}),
+        "## [http.tokens.NAME]",
+        _table(fields(HttpToken), {}),
         "## [peers.NAME]",
         _PEERS,
         _table(fields(Peer), comments(Peer)),

@@ -26,6 +26,7 @@ from service.broker.embedded import EmbeddedBroker
 from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
+from service.engine.gateway_process import GatewayProcess
 from service.engine.kafka_watch import KafkaWatch
 from service.engine.log_files import LogFiles
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
@@ -74,6 +75,7 @@ class Engine:
         self._rescale_note = RescaleNote(settings.data_dir)
         self._broker: EmbeddedBroker | None = None
         self._watch: KafkaWatch | None = None
+        self._gateway: GatewayProcess | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -127,6 +129,9 @@ class Engine:
         self._report(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
         )
+        self._gateway = GatewayProcess(settings, self._report)
+        self._gateway.start()
+        self._parts.callback(self._gateway.stop)
 
     def _prepare(self) -> None:
         """What needs Kafka before the query starts; may be done again."""
@@ -183,13 +188,15 @@ class Engine:
         warm_up(self.settings, seconds, self.check, with_tuple=self._broker is not None)
 
     def supervise(self) -> bool:
-        """`check`, bound the logs, do a rescaling if one is wanted.
+        """`check`, bound the logs, keep the gateway up, do a rescaling if one is wanted.
 
         False while Kafka is away, or the reason why a batch died is looked for: that goes faster if
         it is called more often.
         """
         all_is_well = self.check()
         self._log_files.bound()
+        if self._gateway is not None:
+            self._gateway.check()
         partitions = self._rescale_note.partitions()
         if partitions is not None and all_is_well:
             self._rescale(partitions)

@@ -309,7 +309,10 @@ def test_every_kind_is_explained(kind) -> None:
     assert json.loads(as_json.stdout) == as_read(told)
 
 
-@pytest.mark.parametrize(("command", "module"), [("serve", "service"), ("demo", "clients.demo")])
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [("serve", "service"), ("gateway", "service.gateway"), ("demo", "clients.demo")],
+)
 def test_serve_and_demo_pass_all_their_words_on(monkeypatch, command, module) -> None:
     became = []
     monkeypatch.setattr(os, "execv", lambda path, args: became.append((path, args)))
