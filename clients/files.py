@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from clients.arrow import arrow, arrow_trouble_with
+from clients.arrow_stream import CheckedStream, check_batch
 from clients.errors import BadInput
 from clients.lanes import Parcel
 from clients.lines import Numbered, read_lines, row_of_line
@@ -136,9 +137,10 @@ class _FileReader:
     def _arrow(self, file: BinaryIO) -> Iterator[Iterable[Parcel]]:
         pa = arrow()
         done = 0
-        with arrow_trouble_with(self._what), pa.ipc.open_stream(file) as batches:
+        checked = CheckedStream(file, self._what)
+        with arrow_trouble_with(self._what), pa.ipc.open_stream(checked) as batches:
             for batch in batches:
-                batch.validate(full=True)  # the bytes may be anybody's
+                check_batch(batch, self._what)
                 yield self._frames(pa.Table.from_batches([batch]), "row", done + 1)
                 done += batch.num_rows
 

@@ -66,6 +66,7 @@ class HttpSettings:
     event_streams: int = _setting(1000, "open streams of events at most")
     header_seconds: float = _setting(10.0, "how long a request's headers may take")
     idle_seconds: float = _setting(30.0, "how long the next part of a body may take")
+    body_seconds: float = _setting(300.0, "how long a whole body may take")
     answer_seconds: float = _setting(10.0, "how long the engine's answer is waited for")
     tokens: dict[str, HttpToken] = field(
         default_factory=dict, metadata={"help": "tables [http.tokens.NAME]"}

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sde.decoding.arrow_columns import check_type, decoded_bytes, normal_form
-from sde.decoding.arrow_header import is_compressed
 from sde.decoding.limits import Limits
+from sde.wire.arrow_header import is_compressed
 from sde.wire.faults import Code, Refusal
 
 ENVELOPE = ("dataset", "stream", "time")
@@ -88,7 +88,7 @@ def _are_times(found: pa.Array, sent: pa.ChunkedArray) -> bool:
 
 
 def _refuse_compressed(source: pa.Buffer) -> None:
-    """Refusal before anything is unpacked: see `sde.decoding.arrow_header`."""
+    """Refusal before anything is unpacked: see `sde.wire.arrow_header`."""
     for message in pa.ipc.MessageReader.open_stream(source):
         if is_compressed(memoryview(message.metadata)):
             text = "a compressed Arrow frame: expected an uncompressed one (Kafka compresses)"

@@ -17,7 +17,8 @@ from service.gateway.call import Call
 from service.gateway.engine import EngineDoor
 from service.gateway.guard import HEADERS, Guard
 from service.gateway.problems import BUSY, Problem, problem_of_error
-from service.gateway.replay import Replay
+from service.gateway.reading import check_query
+from service.gateway.replay import Replay, SharedReplay
 from service.gateway.routes import Handler, find_route
 from service.gateway.tokens import Caller
 from service.http_settings import HttpSettings
@@ -46,7 +47,8 @@ class Gateway:
     def __init__(
         self, settings: HttpSettings, door: EngineDoor, replay: Replay | None = None
     ) -> None:
-        self._settings, self._door, self._replay = settings, door, replay
+        self._settings, self._door = settings, door
+        self._replay = None if replay is None else SharedReplay(replay)
         self._guard = Guard(settings)
         self._in_flight = 0
 
@@ -90,6 +92,7 @@ class Gateway:
 
     async def _handle(self, request: Request) -> Response:
         caller = self._guard.caller(request)
+        check_query(request)
         route, path = find_route(request.method, request.scope["raw_path"])
         self._guard.admit(request, route, caller)
         call = Call(

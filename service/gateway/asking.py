@@ -16,7 +16,7 @@ from service.gateway.bodies import read_json
 from service.gateway.call import Call, new_id, respond, told
 from service.gateway.datasets import check_datasets
 from service.gateway.problems import Problem, problem_of_error
-from service.gateway.reading import KEY, checked, read_request, take_fresh
+from service.gateway.reading import KEY, checked, read_request, take_fresh, text_header
 
 MOST_QUESTIONS = 1000
 
@@ -48,13 +48,13 @@ async def estimates(call: Call) -> Response:
     if not isinstance(questions, list) or len(questions) > MOST_QUESTIONS:
         detail = f"the body: expected a list of at most {MOST_QUESTIONS:,} questions"
         raise Problem(422, Code.BAD_REQUEST, detail)
-    key = call.http.headers.get(KEY)
+    key = text_header(call.http, KEY)
     ids = [key and f"{key}.{number}" for number in range(len(questions))]
     asked = (_estimate(call, *each) for each in zip(questions, ids, strict=True))
     return respond(await asyncio.gather(*asked))
 
 
-async def _estimate(call: Call, question: Any, request_id: str | None) -> dict[str, Any]:
+async def _estimate(call: Call, question: Any, request_id: str) -> dict[str, Any]:
     try:
         if not isinstance(question, dict):
             raise Problem(422, Code.BAD_REQUEST, "a question: expected an object")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import time
 from typing import Any
 
 import orjson
@@ -21,8 +22,14 @@ class Body:
     """The body of one request, of at most `most` bytes; Problem if it is larger, or too slow."""
 
     def __init__(self, request: Request, http: HttpSettings, most: int) -> None:
-        self._receive, self._idle = request.receive, http.idle_seconds
+        self._receive = request.receive
+        self._idle, self._longest = http.idle_seconds, http.body_seconds
         self._most, self._size, self._ended = most, 0, False
+        self._end = time.monotonic() + http.body_seconds
+        encoding = request.headers.get("content-encoding", "identity")
+        if encoding != "identity":
+            detail = f"content-encoding={encoding!r:.80}: expected a body that is not compressed"
+            raise Problem(415, WRONG_TYPE, detail)
         length = request.headers.get("content-length", "0")
         if length.isdecimal() and int(length) > most:
             raise self._too_large(int(length))
@@ -30,11 +37,12 @@ class Body:
     async def part(self) -> bytes:
         """The next part, b"" at the end; ClientDisconnect if the sender is gone."""
         while not self._ended:
+            seconds = min(self._idle, self._end - time.monotonic())
             try:
-                async with asyncio.timeout(self._idle):
+                async with asyncio.timeout(seconds):
                     message = await self._receive()
             except TimeoutError:
-                detail = f"the body: nothing came for {self._idle:g} s"
+                detail = f"the body: it stopped coming, or took more than {self._longest:g} s"
                 raise Problem(408, TOO_SLOW, detail) from None
             if message["type"] == "http.disconnect":
                 raise ClientDisconnect

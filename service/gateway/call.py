@@ -17,7 +17,7 @@ from sde.wire import Request
 from service.gateway.engine import EngineDoor
 from service.gateway.problems import problem_of_reply
 from service.gateway.reading import seconds_for
-from service.gateway.replay import Replay
+from service.gateway.replay import SharedReplay
 from service.gateway.routes import Route
 from service.gateway.tokens import Caller
 from service.http_settings import HttpSettings
@@ -33,7 +33,7 @@ class Call:
     caller: Caller
     door: EngineDoor
     settings: HttpSettings
-    replay: Replay | None
+    replay: SharedReplay | None
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Message:
         """The engine's reply; Problem if it is a fault."""

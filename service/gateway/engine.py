@@ -17,7 +17,7 @@ from service.gateway.hub import WatchHub
 Lane = Callable[[Message], Awaitable[Message | None]]
 _SENDERS = 4  # threads that hand requests to the transport; each hand-over takes microseconds
 _SECONDS_BETWEEN_LOOKS, _SECONDS_TO_ANSWER = 1.0, 3.0  # when it is asked whether it is there
-UPLOADS = 4  # bodies with tuples that are sent at the same time; others wait
+_UPLOADS = 16  # bodies with tuples that are sent at the same time; others wait
 
 
 class EngineDoor:
@@ -40,9 +40,9 @@ class EngineDoor:
         self._connection = Connection(transport, 0.0, self.hub.put)
         self._open_data = open_data
         self._idle: list[Transport] = []
-        self._uploads = asyncio.Semaphore(UPLOADS)
+        self._uploads = asyncio.Semaphore(_UPLOADS)
         self._senders = ThreadPoolExecutor(_SENDERS, "gateway-asks")
-        self.readers = ThreadPoolExecutor(UPLOADS, "gateway-tuples")  # of bodies with tuples
+        self.readers = ThreadPoolExecutor(_UPLOADS, "gateway-tuples")  # of bodies with tuples
         self._in_flight: dict[str, asyncio.Task[Message]] = {}
         self._silence, self._look_again = "it was not asked yet", 0.0
 
@@ -93,12 +93,14 @@ class EngineDoor:
         return self._silence
 
     @contextlib.asynccontextmanager
-    async def data(self) -> AsyncIterator[Transport]:
-        """A transport for tuples that nobody else uses meanwhile.
+    async def data(self, timeout: float) -> AsyncIterator[Transport]:
+        """A transport for tuples that nobody else uses meanwhile; TimeoutError if all are in use.
 
         Whoever has it flushes it, whatever happens: the next one begins with nothing on its way.
         """
-        async with self._uploads:
+        async with asyncio.timeout(timeout):
+            await self._uploads.acquire()
+        try:
             if self._open_data is None:
                 yield self._transport
                 return
@@ -107,6 +109,8 @@ class EngineDoor:
                 yield transport
             finally:
                 self._idle.append(transport)
+        finally:
+            self._uploads.release()
 
     def close(self) -> None:
         """Requests in flight fail; tuples that were sent are delivered."""

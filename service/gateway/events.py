@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 
 import orjson
@@ -15,6 +14,7 @@ from service.gateway.call import Call, told
 from service.gateway.datasets import check_uids, find_watch
 from service.gateway.hub import Follower
 from service.gateway.problems import BUSY, Problem
+from service.gateway.reading import text_header
 from service.gateway.replay import Position, missed
 
 HEARTBEAT_SECONDS = 15.0
@@ -68,8 +68,7 @@ class _Events:
         """The events since a position, behind an event `gap` if some may be lost."""
         if call.replay is None:
             return [_event("gap", position._asdict())]
-        loop, watches = asyncio.get_running_loop(), frozenset(self.running)
-        tail = await loop.run_in_executor(call.door.readers, call.replay, watches)
+        tail = await call.replay.tail(frozenset(self.running))
         self._last[position.watch] = position.number
         replies, is_all = missed(tail, position)
         gap = [] if is_all else [_event("gap", position._asdict())]
@@ -122,7 +121,7 @@ def _watches(call: Call) -> list[str]:
 
 
 def _position(call: Call, watches: list[str]) -> Position | None:
-    said = call.http.headers.get("last-event-id", "").encode("latin-1").decode(errors="replace")
+    said = text_header(call.http, "last-event-id")
     if not said:
         return None
     watch, _, number = said.rpartition(":") if len(watches) > 1 else (watches[0], "", said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from service.gateway.tokens import ANYONE, Caller, Tokens
 from service.http_settings import HttpSettings, is_loopback
 
 COOKIE = "sde_session"
+_BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/=-]+)", re.IGNORECASE)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -72,8 +74,9 @@ class Guard:
 
 
 def bearer_token(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
+    """The token of `Authorization`, "" if there is none."""
+    found = _BEARER.fullmatch(request.headers.get("authorization", ""))
+    return found[1] if found is not None else ""
 
 
 def session_cookie(token: str, secure: bool, seconds: int) -> str:

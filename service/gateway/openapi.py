@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from service.gateway.asking import MOST_QUESTIONS
+from service.gateway.events import MOST_WATCHES
 from service.gateway.problems import MEDIA_TYPE
 from service.gateway.routes import ROUTES, Route
-from service.gateway.tuples import FORMS
+from service.gateway.tuples import FIELDS, FORMS
 
 _REF = "#/components/schemas/{name}"
 _NOT_IN_BODIES = {"op", "id"}
@@ -28,6 +30,7 @@ _PROBLEM = {
         "sent": {"type": "integer", "description": "tuples that were sent before it"},
     },
 }
+_QUESTIONS = {"type": "array", "maxItems": MOST_QUESTIONS, "items": {"type": "object"}}
 _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -74,6 +77,12 @@ def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
     elif route.handler == "tuples":
         media = ["application/json", *FORMS]
         found["requestBody"] = {"required": True, "content": {each: {} for each in media}}
+        parameters += [{"name": name, "in": "query", "schema": text} for name in FIELDS]
+    elif route.handler == "estimates":
+        found["requestBody"] = {"content": {"application/json": {"schema": _QUESTIONS}}}
+    elif route.path == "/v1/events":
+        several = {"type": "array", "items": text, "maxItems": MOST_WATCHES}
+        parameters.append({"name": "watch", "in": "query", "required": True, "schema": several})
     else:
         parameters += [{"name": n, "in": "query", "schema": s} for n, s in fields.items()]
     if parameters:

@@ -7,6 +7,7 @@ import typing
 import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 import orjson
@@ -46,7 +47,23 @@ async def read_request(
             detail = f"{name}={fields[name]!r:.80}: expected {said!r:.80}, as the path says"
             raise Problem(422, Code.BAD_REQUEST, detail, name)
     fresh = take_fresh(fields) if route.asks is wire.Ask else False
-    return checked(route.asks, fields, http.headers.get(KEY)), fresh
+    return checked(route.asks, fields, text_header(http, KEY)), fresh
+
+
+def check_query(http: HttpRequest) -> None:
+    """Problem for a query that is no text; a part of it would be replaced in silence."""
+    try:
+        unquote_to_bytes(http.scope["query_string"]).decode()
+    except UnicodeDecodeError:
+        raise Problem(400, Code.BAD_ENCODING, "the query: expected percent-encoded UTF-8") from None
+
+
+def text_header(http: HttpRequest, name: str) -> str:
+    """A header with a text of a user, "" if it is not there; Problem if it is not UTF-8."""
+    try:
+        return http.headers.get(name, "").encode("latin-1").decode()
+    except UnicodeDecodeError:
+        raise Problem(400, Code.BAD_ENCODING, f"the header {name}: expected UTF-8") from None
 
 
 def take_fresh(fields: dict[str, Any]) -> bool:
@@ -58,8 +75,11 @@ def take_fresh(fields: dict[str, Any]) -> bool:
     return fresh
 
 
-def checked(form: type[Request], fields: Mapping[str, Any], request_id: str | None) -> Request:
-    """The request of these fields, so that what is wrong by itself never goes to the engine."""
+def checked(form: type[Request], fields: Mapping[str, Any], request_id: str) -> Request:
+    """The request of these fields, so that what is wrong by itself never goes to the engine.
+
+    Without an id it gets one.
+    """
     message = {**fields, "op": form.__struct_config__.tag, "id": request_id or uuid.uuid4().hex}
     try:
         return wire.decode_request(message, "")
@@ -78,13 +98,8 @@ def seconds_for(request: Request, settings: HttpSettings) -> float:
 
 def _query_fields(http: HttpRequest, form: type[Request]) -> dict[str, Any]:
     """The fields in the query, in the types that the message declares; repeated: a list."""
-    try:
-        http.scope["query_string"].decode("ascii")
-        said = http.query_params.multi_items()
-    except UnicodeDecodeError:
-        raise Problem(400, Code.BAD_ENCODING, "the query: expected percent-encoded UTF-8") from None
     fields: dict[str, Any] = {}
-    for name, text in said:
+    for name, text in http.query_params.multi_items():
         value = _parsed(text) if name in _parsed_fields(form) else text
         if name not in fields:
             fields[name] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,6 +19,7 @@ _MOST_MESSAGES = 100_000  # of the output topic that are read again
 _MOST_SECONDS = 5.0
 _AT_ONCE = 1_000
 _POLL_SECONDS = 0.2
+_FEW_WATCHES = 8  # so many words are found in a message faster than it is read
 
 
 class Position(NamedTuple):
@@ -72,6 +74,30 @@ def _is_later(reply: Message, number: int) -> bool:
     return "ended" in reply or reply.get("number", 0) > number
 
 
+class SharedReplay:
+    """One reading for all streams of events that came back while the last one went on."""
+
+    def __init__(self, replay: Replay) -> None:
+        self._replay = replay
+        self._wanted: set[str] = set()
+        self._next: asyncio.Task[Tail] | None = None
+        self._one_at_a_time = asyncio.Lock()
+
+    async def tail(self, watches: frozenset[str]) -> Tail:
+        """What is there of these watches now, or a moment later."""
+        self._wanted |= watches
+        if self._next is None:
+            self._next = asyncio.create_task(self._read())
+        found = await asyncio.shield(self._next)
+        return Tail([each for each in found.heard if each.reply["request"] in watches], found[1])
+
+    async def _read(self) -> Tail:
+        async with self._one_at_a_time:
+            # Whoever comes from now on waits for the next reading.
+            self._next, wanted, self._wanted = None, frozenset(self._wanted), set()
+            return await asyncio.to_thread(self._replay, wanted)
+
+
 class KafkaReplay:
     """The last messages of an engine's output topic, as far as number and time allow."""
 
@@ -115,11 +141,12 @@ class KafkaReplay:
 def _heard(message: KafkaMessage, words: list[bytes], watches: frozenset[str]) -> list[Heard]:
     """The message if it is about one of the watches; `words` are their ids as they are written."""
     payload = message.value() or b""
-    if not any(word in payload for word in words):  # most are about others
-        return []
+    if len(words) <= _FEW_WATCHES and not any(word in payload for word in words):
+        return []  # as most are about others
     try:
         reply = orjson.loads(payload)
     except orjson.JSONDecodeError:
         return []
-    about = isinstance(reply, dict) and reply.get("request") in watches
+    watch = reply.get("request") if isinstance(reply, dict) else None
+    about = isinstance(watch, str) and watch in watches
     return [Heard(message.timestamp()[1], reply)] if about else []

@@ -41,6 +41,7 @@ class GatewayServer(uvicorn.Server):
             loop="asyncio",
             lifespan="off",
             log_config=None,
+            log_level="error",  # everybody can send what is no HTTP
             access_log=False,  # paths may hold what a user should not have put there
             proxy_headers=False,
             server_header=False,
@@ -58,13 +59,14 @@ class GatewayServer(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """One connection: closed if the headers of a request do not come in time."""
+    """One connection: closed if headers do not come in time, or a response is not read."""
 
     def __init__(self, settings: HttpSettings, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._seconds = settings.header_seconds
+        self._seconds, self._idle_seconds = settings.header_seconds, settings.idle_seconds
         self._most = 2 * (settings.event_streams + settings.requests_in_flight)
         self._timer: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -82,8 +84,20 @@ class _Protocol(H11Protocol):
         self._expect_headers(_KEEP_ALIVE_SECONDS + self._seconds)
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """Somebody does not read what was asked for."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self._idle_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel()
+        if self._stuck is not None:
+            self._stuck.cancel()
         super().connection_lost(exc)
 
     def _expect_headers(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ from sde.wire.forms import LONGEST_NAME
 from service.gateway.bodies import Body, BodyFile, media_type, read_json
 from service.gateway.call import Call, respond
 from service.gateway.datasets import check_dataset
-from service.gateway.problems import WRONG_TYPE, Problem, problem_of_error
+from service.gateway.problems import BUSY, WRONG_TYPE, Problem, problem_of_error
 
 _JSON = "application/json"
 FORMS: dict[str, Form] = {
@@ -27,6 +27,7 @@ FORMS: dict[str, Form] = {
     "text/csv": "csv",
     "application/vnd.apache.arrow.stream": "arrow",
 }
+FIELDS = ("stream", "time")  # that the query may name
 _BUFFER = 1 << 18  # bytes
 _PiecesOfLanes = Callable[[int], Iterator[Piece]]  # made when it is known how many lanes there are
 
@@ -59,29 +60,37 @@ class _Upload:
 
     def __init__(self, call: Call) -> None:
         self.sent = 0
-        self._door = call.door
+        self._door, self._patience = call.door, call.settings.answer_seconds
         self._dataset = call.path["dataset"]
         query = call.http.query_params
         self._stream, self._time = query.get("stream", "stream"), query.get("time")
         if len(self._dataset) > LONGEST_NAME:
             detail = f"dataset: expected a text of 1 to {LONGEST_NAME} characters"
             raise Problem(422, Code.BAD_REQUEST, detail, "dataset")
-        for name in query.keys() - {"stream", "time"}:
+        for name in query.keys() - set(FIELDS):
             detail = f"unknown field {name!r:.80}: expected only stream, time"
             raise Problem(422, Code.BAD_REQUEST, detail, name[:80])
         check_dataset(call, self._dataset)
 
     async def run(self, pieces: _PiecesOfLanes) -> None:
         """Send them all; Problem says what was sent, if not all was."""
-        async with self._door.data() as transport:
-            loop = asyncio.get_running_loop()
-            work = loop.run_in_executor(self._door.readers, self._send, transport, pieces)
-            try:
+        try:
+            async with self._door.data(self._patience) as transport:
+                loop = asyncio.get_running_loop()
+                work = loop.run_in_executor(self._door.readers, self._send, transport, pieces)
                 await asyncio.shield(work)
-            except (Problem, ClientError) as error:
-                problem = error if isinstance(error, Problem) else problem_of_error(error)
-                problem.more["sent"] = self.sent
-                raise problem from error
+        except ClientError as error:
+            problem = problem_of_error(error)
+        except TimeoutError:
+            problem = Problem(503, BUSY, "too many bodies with tuples come at the same time")
+        except MemoryError:  # what an Arrow stream claims to hold
+            problem = Problem(413, Code.TOO_LARGE, "the body: more than there is memory for")
+        except Problem as error:
+            problem = error
+        else:
+            return
+        problem.more["sent"] = self.sent
+        raise problem
 
     def _send(self, transport: Transport, pieces: _PiecesOfLanes) -> None:
         """In a thread; sending waits while the broker is behind, and so does the body."""

@@ -237,6 +237,17 @@ def test_a_repeated_key_has_the_outcome_of_the_first(served):
     assert (long.status_code, problem(long)["field"]) == (422, "id")
 
 
+def test_the_key_of_a_request_may_be_any_text(served):
+    served.create()
+    body = {"query": {"key": "ann"}, "every": "1s"}
+    path, key = "/v1/synopses/trades/watches", "wächter/1"
+    begun = served.http.post(path, json=body, headers={"Idempotency-Key": key.encode()})
+    assert begun.json()["watch"] == key
+    assert served.http.delete("/v1/watches/w%C3%A4chter%2F1").status_code == 200
+    broken = served.http.post(path, json=body, headers={"Idempotency-Key": b"\xff"})
+    assert (broken.status_code, problem(broken)["code"]) == (400, "bad_encoding")
+
+
 @pytest.mark.parametrize(
     ("body", "code", "field"),
     [

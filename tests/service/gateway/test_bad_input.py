@@ -1,6 +1,7 @@
 """Whatever comes: a clear status, nothing that leaks, and the gateway goes on."""
 
 import asyncio
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -71,7 +72,8 @@ def test_a_uid_may_have_any_characters(served, uid):
         ("//v1/synopses", 404),
         ("/v1/synopses/../../etc/passwd", 404),
         ("/v1/synopses/%ff", 400),
-        ("/v1/synopses?limit=%ff", 422),
+        ("/v1/synopses?dataset=%ff", 400),
+        ("/v1/events?watch=%ff", 400),
         ("/v1/synopses/" + "x" * 513, 422),
     ],
 )
@@ -160,6 +162,21 @@ def test_headers_that_do_not_come_in_time_end_the_connection(serve):
             line.sendall(b"X")
             time.sleep(0.05)
     assert time.monotonic() - began < 5
+
+
+def test_a_reader_who_stops_reading_is_left(serve):
+    served = serve(idle_seconds=0.3)
+    served.create(scope="stream")
+    rows = [(f"{number:0500}", {"trader": "ann"}) for number in range(5_000)]
+    served.engine.send("Forex", rows)
+    path = b"/v1/synopses/trades/streams?limit=5000"
+    connections = served.server.server_state.connections
+    others = set(connections)
+    with served.connect() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path * 10)
+        wait_until(lambda: connections - others)
+        wait_until(lambda: not connections - others)
 
 
 def test_a_connection_may_be_used_again(served):

@@ -1,8 +1,10 @@
 """Tuples over HTTP: every form, the first wrong row, bodies that are too large or never end."""
 
+import asyncio
 import io
 import json
 import threading
+import time
 
 import httpx
 import pyarrow as pa
@@ -24,11 +26,20 @@ def lines(rows) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def arrow(rows) -> bytes:
-    table, sink = pa.Table.from_pylist(rows), io.BytesIO()
-    with ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=1)
+def arrow(rows, **options) -> bytes:
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
+    sink = io.BytesIO()
+    with ipc.new_stream(sink, table.schema, options=ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=1 if table.num_rows < 10 else None)
     return sink.getvalue()
+
+
+def names(*texts) -> pa.Array:
+    return pa.array(texts).dictionary_encode()
+
+
+LONG = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int8()), ["x" * 100_000])
+EMPTY = pa.nulls(1_000_000)
 
 
 def count(served, trader="ann"):
@@ -51,6 +62,39 @@ def test_tuples_count_whatever_their_form(served, form):
     taken = served.http.post(PATH, content=BODIES[form], headers=headers)
     assert (taken.status_code, taken.json()) == (200, {"tuples": 2})
     assert count(served, "ann") == count(served, "bob") == 1.0
+
+
+def test_an_arrow_stream_may_have_dictionaries(served):
+    served.create()
+    table = pa.table({"stream": names("EURUSD", "GBPUSD"), "trader": names("ann", "ann")})
+    headers = {"Content-Type": ARROW}
+    assert served.http.post(PATH, content=arrow(table), headers=headers).json() == {"tuples": 2}
+    assert count(served) == 2.0
+
+
+def test_a_compressed_body_is_refused(served):
+    headers = {"Content-Type": NDJSON, "Content-Encoding": "gzip"}
+    assert served.http.post(PATH, content=lines(ROWS), headers=headers).status_code == 415
+
+
+def test_a_body_that_comes_too_slowly_as_a_whole_is_given_up(serve):
+    served = serve(body_seconds=0.3)
+
+    def drops():
+        for row in ROWS * 20:
+            yield lines([row])
+            time.sleep(0.05)
+
+    slow = served.http.post(PATH, content=drops(), headers={"Content-Type": NDJSON})
+    assert (slow.status_code, problem(slow)["code"]) == (408, "too_slow")
+    assert 0 < problem(slow)["sent"] < 20
+
+
+def test_bodies_with_tuples_are_taken_a_few_at_a_time(serve):
+    served = serve(answer_seconds=0.2)
+    served.door._uploads = asyncio.Semaphore(0)
+    busy = served.http.post(PATH, content=lines(ROWS), headers={"Content-Type": NDJSON})
+    assert (busy.status_code, problem(busy)["code"]) == (503, "busy")
 
 
 def test_fields_of_other_names_tell_stream_and_time(served):
@@ -81,6 +125,11 @@ def test_fields_of_other_names_tell_stream_and_time(served):
         (ARROW, b"nonsense", "the body: ", 0),
         (ARROW, arrow([*ROWS, {"stream": None, "trader": "eve"}]), "the body, row 3: ", 2),
         (ARROW, arrow(ROWS)[:-300], "the body: ", None),
+        (ARROW, arrow(ROWS, compression="zstd"), "the body: a compressed Arrow stream", 0),
+        (ARROW, arrow(pa.table({"stream": LONG})), "the body: a batch of 1,000,0", 0),
+        (ARROW, arrow(pa.table({"stream": EMPTY})), "the body: a batch of 8,000,0", 0),
+        (ARROW, b"\xff\xff\xff\xff\xff\xff\xff\x7f", "the body: not an Arrow IPC stream", 0),
+        (ARROW, b"\xff\xff\xff\xff\x08\x00\x00\x00" + b"\xff" * 8, "the body: not an Arrow", 0),
     ],
 )
 def test_the_first_wrong_row_is_named_and_only_those_before_it_are_sent(

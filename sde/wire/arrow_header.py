@@ -1,4 +1,4 @@
-"""Looks into the header of an Arrow message: is its body compressed?
+"""Looks into the header of an Arrow message: how long is its body, and is it compressed?
 
 Arrow's reader allocates what a compressed body claims to be once unpacked, so a small message
 could claim all memory there is; and it does not tell beforehand. The header is a flatbuffer: a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-_HEADER_TYPE, _HEADER = 1, 2  # fields of Message
+_HEADER_TYPE, _HEADER, _BODY_LENGTH = 1, 2, 3  # fields of Message
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # values of the header's type
 _DATA = 1  # field of DictionaryBatch: its record batch
 _COMPRESSION = 3  # field of RecordBatch
@@ -30,6 +30,13 @@ def is_compressed(header: memoryview) -> bool:
     elif kind != bytes([_RECORD_BATCH]):
         return False
     return batch is not None and _field(header, batch, _COMPRESSION) is not None
+
+
+def body_bytes(header: memoryview) -> int:
+    """How many bytes follow the header; raises struct.error if it is damaged."""
+    message = struct.unpack_from("<I", header, 0)[0]
+    at = _field(header, message, _BODY_LENGTH)
+    return 0 if at is None else int(struct.unpack_from("<q", header, at)[0])
 
 
 def _follow(header: memoryview, at: int) -> int:
