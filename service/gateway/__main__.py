@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,7 @@ from service.gateway.engine import EngineDoor
 from service.gateway.replay import KafkaReplay
 from service.gateway.server import GatewayServer, bind
 from service.gateway.tokens import new_token, table_of
-from service.http_settings import SCOPES
+from service.http_settings import SCOPES, read_http
 from service.setting_values import SettingsError
 from service.settings import Settings, load, read_settings
 
@@ -109,8 +110,13 @@ def _allow_many_files() -> None:
 def print_token(flags: argparse.Namespace) -> int:
     """A new token, once, and the table of the settings that lets it in."""
     token = new_token()
-    digest_only = table_of(flags.name, token, flags.scopes, flags.datasets, flags.expires)
-    print(f"token, shown only now: {token}\n\nfor the file of --config:\n\n{digest_only}")
+    table = table_of(flags.name, token, flags.scopes, flags.datasets, flags.expires)
+    try:
+        read_http(tomllib.loads(table)["http"])
+    except (SettingsError, tomllib.TOMLDecodeError) as error:
+        print(f"sde gateway token: {error}", file=sys.stderr)
+        return EXIT_SETTINGS
+    print(f"token, shown only now: {token}\n\nfor the file of --config:\n\n{table}")
     return 0
 
 

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from urllib.parse import quote
 
 import orjson
@@ -13,6 +13,8 @@ import pytest
 from service.gateway import asking
 from service.gateway.app import HANDLERS
 from service.gateway.routes import ROUTES
+from service.gateway.server import bind
+from service.http_settings import HttpSettings
 from tests.service.gateway.conftest import wait_until
 from tests.service.gateway.test_asking import problem
 
@@ -187,6 +189,23 @@ def test_a_connection_may_be_used_again(served):
             while not told.endswith(b'{"status":"ok"}'):
                 told += line.recv(65536)
             assert told.startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_reply_does_not_wait_for_the_network_to_say_that_its_headers_came():
+    with bind(HttpSettings(listen="127.0.0.1:0")) as listener:
+        address = listener.getsockname()
+        with socket.create_connection(address), listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_connections_beyond_what_the_limits_need_are_closed(serve):
+    served = serve(event_streams=1, requests_in_flight=1)
+    with ExitStack() as stack:
+        lines = [stack.enter_context(served.connect()) for _ in range(10)]
+        lines[-1].settimeout(10)
+        with suppress(ConnectionResetError):
+            assert lines[-1].recv(1) == b""
+    assert served.http.get("/livez").status_code == 200
 
 
 def test_a_defect_shows_no_traces_and_the_gateway_goes_on(served, monkeypatch, caplog):

@@ -1,11 +1,11 @@
 """Who may come in through the HTTP door, and what for."""
 
 import hashlib
-import subprocess
 import time
 
 import pytest
 
+from bench.certificates import Authority
 from service.gateway.tokens import digest_of, new_token, table_of
 from service.http_settings import HttpSettings, HttpToken, read_http
 from service.setting_values import SettingsError
@@ -175,16 +175,8 @@ def test_every_response_has_the_headers_that_keep_browsers_careful(guarded):
 
 
 def test_tls_serves_with_certificate_and_key(serve, tmp_path):
-    made = ["-keyout", "key.pem", "-out", "cert.pem", "-days", "1", "-subj", "/CN=localhost"]
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    served = serve(
-        certificate=tmp_path / "cert.pem", private_key=tmp_path / "key.pem", tokens=TOKENS
-    )
+    signed = Authority(tmp_path, "authority").sign("gateway", ["127.0.0.1"])
+    served = serve(certificate=signed.certificate, private_key=signed.key, tokens=TOKENS)
     begun = served.http.post("/v1/session", headers=bearer(READ))
     assert "; Secure" in begun.headers["set-cookie"]
     with served.connect() as plain:

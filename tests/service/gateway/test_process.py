@@ -39,6 +39,15 @@ def test_a_token_is_printed_once_with_the_table_that_lets_it_in(monkeypatch, cap
     assert len(re.findall(r"sde_[\w-]{40,}", printed)) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("ui", "--scopes", "all"), ("u i",), ("ui", "--expires", "soon"), ("ui", "--datasets", '"')],
+)
+def test_a_token_that_the_settings_would_refuse_is_not_made(monkeypatch, capsys, words):
+    assert run("token", *words, monkeypatch=monkeypatch) == command.EXIT_SETTINGS
+    assert "sde_" not in capsys.readouterr().out
+
+
 def test_an_address_that_everybody_reaches_needs_tokens(monkeypatch, capsys):
     assert run("--http", "0.0.0.0:0", monkeypatch=monkeypatch) == command.EXIT_SETTINGS
     assert "sde gateway token NAME" in capsys.readouterr().err
