@@ -6,6 +6,8 @@
     guard, tokens,
     buckets           who may come in, and how often
     reading, bodies   a request becomes a message of the wire
+    call              a request on its way: what those below get
+    datasets          whether it is about data sets that its token may see
     asking, tuples,
     events, own       what becomes of it
     engine, hub,

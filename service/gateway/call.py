@@ -15,7 +15,7 @@ from clients.transport import Message
 from sde import wire
 from sde.wire import Request
 from service.gateway.engine import EngineDoor
-from service.gateway.problems import problem_of_reply
+from service.gateway.problems import FORBIDDEN, Problem, problem_of_reply
 from service.gateway.reading import seconds_for
 from service.gateway.replay import SharedReplay
 from service.gateway.routes import Route
@@ -42,6 +42,10 @@ class Call:
         reply = await self.door.ask(message, seconds, fresh=fresh)
         if reply.get("status") == "error":
             raise problem_of_reply(reply)
+        dataset = reply.get("dataset")
+        if isinstance(dataset, str) and not self.caller.sees(dataset):
+            # The outcome of another's request, whose id was repeated here.
+            raise Problem(403, FORBIDDEN, "this token is for other data sets", "dataset")
         return reply
 
     async def describe(self, uid: str) -> Message:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from clients.connection import Connection
-from clients.errors import ClientError
+from clients.errors import ClientError, Unreachable
 from clients.transport import Message, Transport
 from service.gateway.hub import WatchHub
 
@@ -66,12 +66,16 @@ class EngineDoor:
 
     async def _ask(self, message: Message, timeout: float) -> Message:
         submit = partial(self._connection.submit_message, message, lambda reply: reply)
-        pending = await asyncio.get_running_loop().run_in_executor(self._senders, submit)
+        pending = None
         try:
             async with asyncio.timeout(timeout):
+                # While Kafka is away this waits; what has not begun by then is not sent later.
+                pending = await asyncio.get_running_loop().run_in_executor(self._senders, submit)
                 # Shielded: the listener's thread could not hand over a reply that is cancelled.
                 return await asyncio.shield(asyncio.wrap_future(pending.reply))
         except TimeoutError:
+            if pending is None:
+                raise Unreachable(f"Kafka took no request within {timeout:g} s") from None
             raise pending.late(timeout) from None
 
     def _settled(self, request_id: str, task: asyncio.Task[Message]) -> None:

@@ -120,6 +120,14 @@ def test_a_watch_of_another_data_set_is_neither_followed_nor_ended(guarded):
     assert guarded.http.delete("/v1/watches/w", headers=bearer(ADMIN)).status_code == 200
 
 
+def test_the_key_of_another_request_does_not_show_its_outcome(guarded):
+    body = {**CREATE, "dataset": "Web"}
+    key = {"Idempotency-Key": "mine"}
+    guarded.http.put("/v1/synopses/b", json=body, headers={**bearer(ADMIN), **key})
+    stolen = guarded.http.put("/v1/synopses/x", json=CREATE, headers={**bearer(FOREX), **key})
+    assert (stolen.status_code, "Web" in stolen.text) == (403, False)
+
+
 def test_a_browser_gets_a_cookie_that_serves_as_a_token(guarded):
     assert guarded.http.post("/v1/session").status_code == 401
     begun = guarded.http.post("/v1/session", headers=bearer(WRITE))
