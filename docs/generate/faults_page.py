@@ -7,6 +7,7 @@ from docs.generate import markdown
 from docs.generate.comments import comments
 from docs.generate.markdown import code
 from sde.wire.faults import Code
+from service.gateway.problems import STATUS_OF
 
 _INTRODUCTION = """\
 A request that cannot be carried out gets a reply with `"status": "error"`, a `code` of this list,
@@ -15,15 +16,19 @@ tuple at all goes to the dead-letter topic with the same codes. Nothing stops th
 
 The message names the field, its value and what was expected. Programs should look at the code:
 the list is closed, and a code keeps its meaning. In Python each code is an exception, a subclass of
-`clients.Refused`."""
+`clients.Refused`. Over [HTTP](../how-to/http.md#errors) each has a status."""
 
 
 def text() -> str:
     meanings = comments(Code)
     rows = [
-        [code(c.value), meanings.get(c.name, ""), code(type(refused({"code": c.value})).__name__)]
+        [
+            code(c.value),
+            meanings.get(c.name, ""),
+            code(type(refused({"code": c.value})).__name__),
+            str(STATUS_OF[c]),
+        ]
         for c in Code
     ]
-    return markdown.page(
-        "Fault codes", _INTRODUCTION, markdown.table(["code", "meaning", "in Python"], rows)
-    )
+    header = ["code", "meaning", "in Python", "over HTTP"]
+    return markdown.page("Fault codes", _INTRODUCTION, markdown.table(header, rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +14,7 @@ from clients.errors import (
     AnswerTimeout,
     BadInput,
     ClientError,
+    DeliveryFailed,
     MissingExtra,
     Refused,
     TransportError,
@@ -59,6 +61,7 @@ UNAUTHORIZED, FORBIDDEN, NOT_FOUND = "unauthorized", "forbidden", "not_found"
 WRONG_METHOD, WRONG_TYPE = "method_not_allowed", "unsupported_media_type"
 TOO_MANY, TOO_SLOW, BUSY = "too_many_requests", "too_slow", "busy"
 NO_ANSWER, NOT_READY = "no_answer", "not_ready"
+_log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 _RETRY_SECONDS = "1"
 
@@ -113,7 +116,9 @@ def problem_of_fault(fault: Fault) -> Problem:
 
 
 def problem_of_error(error: ClientError) -> Problem:
-    """For what the client library raises."""
+    """For what the client library raises. Where Kafka is, and why it is silent, is for the log."""
+    if isinstance(error, TransportError):
+        _log.warning("%s", error)
     match error:
         case Refused():
             return problem_of_reply(error.reply)
@@ -122,8 +127,11 @@ def problem_of_error(error: ClientError) -> Problem:
         case MissingExtra():
             return Problem(415, WRONG_TYPE, str(error))
         case AnswerTimeout():
-            return Problem(504, NO_ANSWER, str(error), request=error.request_id)
+            detail = "the engine did not answer in time; a change may still be done"
+            return Problem(504, NO_ANSWER, detail, request=error.request_id)
+        case DeliveryFailed():
+            return Problem(503, NOT_READY, "Kafka did not take all that was sent")
         case TransportError():
-            return Problem(503, NOT_READY, str(error))
+            return Problem(503, NOT_READY, "Kafka cannot be reached")
         case _:
             return Problem(500, Code.INTERNAL, "the gateway failed; its log says why")

@@ -89,7 +89,9 @@ class SharedReplay:
         if self._next is None:
             self._next = asyncio.create_task(self._read())
         found = await asyncio.shield(self._next)
-        return Tail([each for each in found.heard if each.reply["request"] in watches], found[1])
+        return Tail(
+            [each for each in found.heard if each.reply["request"] in watches], found.is_whole
+        )
 
     async def _read(self) -> Tail:
         async with self._one_at_a_time:

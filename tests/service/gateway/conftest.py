@@ -57,8 +57,8 @@ class Recording(LocalTransport):
 class Served:
     """A gateway that runs: its engine, a client of HTTP, and a client of the same engine."""
 
-    def __init__(self, http: HttpSettings, stack: ExitStack, lane=None, snapshots=None) -> None:
-        self.transport = Recording(LocalEngine(snapshots=snapshots, topics=OneTopic()))
+    def __init__(self, http: HttpSettings, stack: ExitStack, lane=None, **engine) -> None:
+        self.transport = Recording(LocalEngine(topics=OneTopic(), **engine))
         self.transport.listen(lambda reply: None)
         self.door = EngineDoor(self.transport, lane=lane)
         listener = bind(http)
@@ -117,9 +117,9 @@ def serve() -> Iterator[Callable[..., Served]]:
     """Makes gateways with settings of their own."""
     with ExitStack() as stack:
 
-        def start(lane=None, snapshots=None, **settings) -> Served:
+        def start(lane=None, snapshots=None, limits=None, **settings) -> Served:
             http = HttpSettings(**{"listen": "127.0.0.1:0", **settings})
-            return Served(http, stack, lane, snapshots)
+            return Served(http, stack, lane, snapshots=snapshots, limits=limits)
 
         yield start
 

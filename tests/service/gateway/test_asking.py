@@ -7,6 +7,7 @@ import typing
 import pytest
 
 from sde import wire
+from sde.testing import StateLimits
 from sde.wire import Code, Request
 from sde.wire.catalogue import kinds
 from service.gateway.app import HANDLERS
@@ -270,6 +271,18 @@ def test_a_wrong_field_is_named(served, body, code, field):
     assert (problem(refused)["code"], problem(refused)["field"]) == (code, field)
 
 
+def test_a_limit_of_the_engine_has_a_status_of_its_own(serve):
+    served = serve(limits=StateLimits(max_synopses=1))
+    assert served.create("a").status_code == 201
+    refused = served.create("b")
+    assert (refused.status_code, problem(refused)["code"]) == (507, "limit_exceeded")
+
+
+def test_a_kind_that_cannot_serve_a_scope_is_refused(served):
+    refused = served.create(kind="dft", key=None, value="price")
+    assert (refused.status_code, problem(refused)["code"]) == (422, "not_mergeable")
+
+
 def test_an_unknown_kind_and_a_wrong_question_are_refused(served):
     assert served.create(kind="count_mon").status_code == 404
     served.create()
@@ -285,11 +298,15 @@ def test_a_field_that_is_wrong_by_itself_never_reaches_the_engine(served):
     assert len(served.transport.requests) == before
 
 
-def test_a_silent_engine_is_told_in_time(serve):
+def test_a_silent_engine_is_told_in_time_and_why_is_for_the_log(serve, monkeypatch, caplog):
     served = serve(answer_seconds=0.2)
     served.transport.silent = True
-    late = served.http.get("/v1/synopses/trades")
+    monkeypatch.setattr(served.transport, "trouble", lambda: "the engine (pid 7) is gone")
+    late = served.http.get("/v1/synopses/trades", headers={"Idempotency-Key": "mine"})
     assert (late.status_code, problem(late)["code"]) == (504, "no_answer")
+    assert problem(late)["request"] == "mine"
+    assert "pid" not in late.text
+    assert "pid 7" in caplog.text
     served.transport.silent = False
     assert served.http.get("/v1/synopses/trades").status_code == 404
 

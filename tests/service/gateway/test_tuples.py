@@ -216,14 +216,15 @@ def test_an_unknown_form_is_refused(served):
         assert NDJSON in problem(refused)["detail"]
 
 
-def test_what_the_broker_did_not_take_is_told(served, monkeypatch):
+def test_what_the_broker_did_not_take_is_told(served, monkeypatch, caplog):
     def flush():
         raise DeliveryFailed("2 messages were not delivered")
 
     monkeypatch.setattr(served.transport, "flush", flush)
     failed = served.http.post(PATH, content=lines(ROWS), headers={"Content-Type": NDJSON})
     assert failed.status_code == 503
-    assert "not delivered" in problem(failed)["detail"]
+    assert problem(failed)["detail"] == "Kafka did not take all that was sent"
+    assert "not delivered" in caplog.text
     monkeypatch.undo()
 
 
