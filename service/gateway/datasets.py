@@ -13,6 +13,7 @@ from service.gateway.call import Call, new_id
 from service.gateway.problems import FORBIDDEN, Problem
 
 _ABOUT_NONE = (wire.Plugins, wire.Sites)  # reads that tell nothing of data sets
+_FIRST_PAGE = 20  # watches: as many as have ids that differ in the last character, mostly
 _BY_DATASET = (wire.Create, wire.Source, wire.Preview, wire.ListAll, wire.Watches)
 
 
@@ -48,16 +49,15 @@ def check_dataset(call: Call, dataset: str) -> None:
 async def find_watch(call: Call, watch: str) -> Message | None:
     """What `watches` tells of a watch; None if it does not run."""
     # Ids come in their order, and a text is behind every shorter beginning of it.
-    after = watch[:-1] or None
+    after, limit = watch[:-1] or None, _FIRST_PAGE
     while True:
-        request = wire.Watches(id=new_id(), after=after, limit=LARGEST_PAGE)
-        reply = await call.ask(request)
+        reply = await call.ask(wire.Watches(id=new_id(), after=after, limit=limit))
         for row in reply["value"]:
             if row["watch"] >= watch:
                 return row if row["watch"] == watch else None
         if "next" not in reply:
             return None
-        after = reply["next"]
+        after, limit = reply["next"], min(10 * limit, LARGEST_PAGE)
 
 
 def _refuse(call: Call, why: str) -> NoReturn:

@@ -66,13 +66,12 @@ class _Events:
 
     async def earlier(self, call: Call, position: Position) -> list[bytes]:
         """The events since a position, behind an event `gap` if some may be lost."""
-        if call.replay is None:
-            return [_event("gap", position._asdict())]
-        tail = await call.replay.tail(frozenset(self.running))
         self._last[position.watch] = position.number
+        if call.replay is None:
+            return self._gaps()
+        tail = await call.replay.tail(frozenset(self.running))
         replies, is_all = missed(tail, position)
-        gap = [] if is_all else [_event("gap", position._asdict())]
-        return [*gap, *self._events(replies)]
+        return [*([] if is_all else self._gaps()), *self._events(replies)]
 
     async def lines(
         self, call: Call, follower: Follower, earlier: list[bytes]
@@ -80,11 +79,17 @@ class _Events:
         yield b"".join([_HEAD, *earlier])
         while self.running and not follower.closed and not call.caller.has_expired:
             replies = await follower.take(HEARTBEAT_SECONDS)
-            events = list(self._events(replies))
-            if follower.dropped:
-                follower.dropped = False
-                events.insert(0, _event("gap", {"watches": sorted(self.running)}))
-            yield b"".join(events) if events else _BEAT
+            gaps = self._gaps() if follower.dropped else []
+            follower.dropped = False
+            yield b"".join([*gaps, *self._events(replies)]) or _BEAT
+
+    def _gaps(self) -> list[bytes]:
+        """Of each watch: that answers may be lost after the number that was sent last."""
+        known = {watch: {"number": number} for watch, number in self._last.items()}
+        return [
+            _event("gap", {"watch": watch, **known.get(watch, {})})
+            for watch in sorted(self.running)
+        ]
 
     def _events(self, replies: Iterable[Message]) -> Iterable[bytes]:
         """Each answer once: it may come again, from the engine and from what was read again."""

@@ -66,7 +66,7 @@ class WatchHub:
         watch = reply.get("request")
         if not isinstance(watch, str) or watch not in self._followers or self._loop is None:
             return
-        if "number" in reply or "ended" in reply:
+        if isinstance(reply.get("number"), int) or "ended" in reply:
             self._loop.call_soon_threadsafe(self._deliver, reply)
 
     def _deliver(self, reply: Message) -> None:

@@ -150,5 +150,7 @@ def _heard(message: KafkaMessage, words: list[bytes], watches: frozenset[str]) -
     except orjson.JSONDecodeError:
         return []
     watch = reply.get("request") if isinstance(reply, dict) else None
-    about = isinstance(watch, str) and watch in watches
-    return [Heard(message.timestamp()[1], reply)] if about else []
+    if not isinstance(watch, str) or watch not in watches:
+        return []
+    is_ours = isinstance(reply.get("number", 0), int)  # other programs may write here, too
+    return [Heard(message.timestamp()[1], reply)] if is_ours else []

@@ -76,7 +76,13 @@ def read(topic, *watches, monkeypatch):
     return found
 
 
-OTHERS = [(1, b"nonsense with w"), (2, b"[]"), said(3, request=["w"]), said(4, request="ww")]
+OTHERS = [
+    (1, b"nonsense with w"),
+    (2, b"[]"),
+    said(3, request=["w"]),
+    said(4, request="ww"),
+    said(4, request="w", number="x"),
+]
 
 
 @pytest.mark.parametrize("more", [0, 20])
