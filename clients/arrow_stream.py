@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from clients.arrow import arrow
@@ -14,6 +16,26 @@ _LARGEST_HEADER = 16 << 20
 _BLOCK = 1 << 20  # bytes read at once, whatever a header promises
 _MOST_EXPANDED = 64  # times the bytes of a batch, once its dictionaries are written out
 _SLACK = 1 << 20
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextlib.contextmanager
+def refusing_damage(what: str) -> Iterator[None]:
+    """What Arrow raises about bytes gone wrong is about anything. What a file raises passes."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except _DAMAGE as error:
+        raise BadInput(f"{what}: not an Arrow IPC stream that can be read: {error}") from error
 
 
 class CheckedStream:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from clients.arrow import arrow, arrow_trouble_with
-from clients.arrow_stream import CheckedStream, check_batch
+from clients.arrow_stream import CheckedStream, check_batch, refusing_damage
 from clients.errors import BadInput
 from clients.lanes import Parcel
 from clients.lines import Numbered, read_lines, row_of_line
@@ -138,7 +138,7 @@ class _FileReader:
         pa = arrow()
         done = 0
         checked = CheckedStream(file, self._what)
-        with arrow_trouble_with(self._what), pa.ipc.open_stream(checked) as batches:
+        with refusing_damage(self._what), pa.ipc.open_stream(checked) as batches:
             for batch in batches:
                 check_batch(batch, self._what)
                 yield self._frames(pa.Table.from_batches([batch]), "row", done + 1)

@@ -83,8 +83,6 @@ class _Upload:
             problem = problem_of_error(error)
         except TimeoutError:
             problem = Problem(503, BUSY, "too many bodies with tuples come at the same time")
-        except MemoryError:  # what an Arrow stream claims to hold
-            problem = Problem(413, Code.TOO_LARGE, "the body: more than there is memory for")
         except Problem as error:
             problem = error
         else:

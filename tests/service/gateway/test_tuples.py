@@ -125,6 +125,7 @@ def test_fields_of_other_names_tell_stream_and_time(served):
         (ARROW, b"nonsense", "the body: ", 0),
         (ARROW, arrow([*ROWS, {"stream": None, "trader": "eve"}]), "the body, row 3: ", 2),
         (ARROW, arrow(ROWS)[:-300], "the body: ", None),
+        (ARROW, arrow(ROWS).replace(b"trader", b"\xaerader", 1), "the body: not an Arrow IPC", 0),
         (ARROW, arrow(ROWS, compression="zstd"), "the body: a compressed Arrow stream", 0),
         (ARROW, arrow(pa.table({"stream": LONG})), "the body: a batch of 1,000,0", 0),
         (ARROW, arrow(pa.table({"stream": EMPTY})), "the body: a batch of 8,000,0", 0),
