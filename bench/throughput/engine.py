@@ -17,17 +17,22 @@ from bench.throughput.topics import Load
 _SECONDS = 300.0
 
 
-def measure(engine: Serving, case: Case, load: Load) -> float:
-    """Tuples a second with the synopses of the case; they, and the source, exist only meanwhile."""
-    name = f"read-{uuid.uuid4().hex}"
+def measure(engine: Serving, case: Case, load: Load, before: Load | None = None) -> float:
+    """Tuples a second with the synopses of the case; they, and the source, exist only meanwhile.
+
+    What they read `before` is not measured: synopses that run have their files open.
+    """
+    loads = [load] if before is None else [before, load]
     with engine.client() as sde:
         uids = cases.create(sde, case.synopses)
-        sde.add_source(name, topic=load.topic, start="earliest", **FORMS[case.form].mapping)
-        rate = whole_rate(wait_until_read(engine, load.of_source(name)))
-        seen = sde.describe(uids[0])
-        if seen.tuples != load.tuples:
-            raise SystemExit(f"{case.name}: the engine counted {seen.tuples} of {load.tuples}")
-        sde.remove_source(name)
+        for each in loads:
+            name = f"read-{uuid.uuid4().hex}"
+            sde.add_source(name, topic=each.topic, start="earliest", **FORMS[case.form].mapping)
+            rate = whole_rate(wait_until_read(engine, each.of_source(name)))
+            sde.remove_source(name)
+        seen, sent = sde.describe(uids[0]).tuples, sum(each.tuples for each in loads)
+        if seen != sent:
+            raise SystemExit(f"{case.name}: the engine counted {seen} of {sent}")
         cases.delete(sde, uids)
     return rate
 

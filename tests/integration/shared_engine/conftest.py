@@ -9,6 +9,7 @@ from clients import Client, KafkaTransport
 from clients.engine_process import EngineProcess
 from clients.transport import Topics
 from service.broker.embedded import EmbeddedBroker
+from service.broker.ports import free_ports
 from service.kafka.topics import TopicSpec, ensure_topics
 from tests.docs.test_pages import run
 
@@ -23,6 +24,7 @@ class Running:
     process: EngineProcess
     broker: EmbeddedBroker
     said: list[str]  # on its terminal
+    http: str  # where it serves HTTP
 
     def client(self, data="sde-data", timeout=120):
         topics = Topics(data=data)
@@ -56,7 +58,8 @@ def engine(tmp_path_factory, broker):
         """
     )
     said: list[str] = []
-    flags = ("--config", str(config), "--cores", "2")
+    address = f"127.0.0.1:{free_ports()[0]}"
+    flags = ("--config", str(config), "--cores", "2", "--http", address)
     with EngineProcess(folder / "sde-data", *flags, say=said.append) as process:
-        yield Running(process, broker, said)
+        yield Running(process, broker, said, f"http://{address}")
     assert not (folder / "sde-data" / "arena").exists()
