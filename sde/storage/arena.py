@@ -210,12 +210,7 @@ class Arena:
             path.unlink()
 
     def read_blob(self, name: str, start: int = 0) -> bytes | None:
-        try:
-            with open(self._folder / "blobs" / name, "rb") as file:
-                file.seek(start)
-                return file.read()
-        except FileNotFoundError:
-            return None
+        return read_blob(self._folder, name, start)
 
     def write_blob(self, name: str, data: bytes) -> None:
         self._write(f"blobs/{name}", data)
@@ -272,6 +267,16 @@ def _copy_files(source: str, target: str) -> None:
             at = 0
             while sent := os.sendfile(new.fileno(), old.fileno(), at, _MOST_SENT):
                 at += sent
+
+
+def read_blob(folder: Path, name: str, start: int) -> bytes | None:
+    """A blob of the arena of that folder, from a byte on; None if there is none."""
+    try:
+        with open(folder / "blobs" / name, "rb") as file:
+            file.seek(start)
+            return file.read()
+    except FileNotFoundError:
+        return None
 
 
 def bytes_of_row(dtype: np.dtype[Any], row: tuple[int, ...]) -> int:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sde.storage.arena import array_path, bytes_of_row
+from sde.storage.arena import array_path, bytes_of_row, read_blob
 
 
 class _Mapped(NamedTuple):
@@ -46,12 +46,7 @@ class ArenaView:
         return mapped.array
 
     def read_blob(self, name: str, start: int = 0) -> bytes | None:
-        try:
-            with open(self._folder / "blobs" / name, "rb") as file:
-                file.seek(start)
-                return file.read()
-        except FileNotFoundError:
-            return None
+        return read_blob(self._folder, name, start)
 
     def drop(self, group: str) -> None:
         raise Unreadable("a view of an arena cannot be changed")

@@ -11,9 +11,10 @@ import orjson
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
+from clients.errors import BadInput
 from clients.transport import Message
 from sde import wire
-from sde.wire import Request
+from sde.wire import Code, Request
 from service.gateway.engine import EngineDoor
 from service.gateway.problems import FORBIDDEN, Problem, problem_of_reply
 from service.gateway.reading import seconds_for
@@ -39,7 +40,11 @@ class Call:
         """The engine's reply; Problem if it is a fault."""
         message = wire.message_of(request)
         seconds = seconds_for(request, self.settings)
-        reply = await self.door.ask(message, seconds, fresh=fresh)
+        try:
+            reply = await self.door.ask(message, seconds, fresh=fresh)
+        except BadInput:
+            detail = "Idempotency-Key: expected one that no other request in flight has"
+            raise Problem(409, Code.IN_USE, detail) from None
         if reply.get("status") == "error":
             raise problem_of_reply(reply)
         dataset = reply.get("dataset")

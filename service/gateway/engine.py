@@ -12,6 +12,7 @@ from functools import partial
 from clients.connection import Connection
 from clients.errors import ClientError, Unreachable
 from clients.transport import Message, Transport
+from clients.tuples import encode
 from service.gateway.hub import WatchHub
 
 Lane = Callable[[Message], Awaitable[Message | None]]
@@ -43,25 +44,26 @@ class EngineDoor:
         self._uploads = asyncio.Semaphore(_UPLOADS)
         self._senders = ThreadPoolExecutor(_SENDERS, "gateway-asks")
         self.readers = ThreadPoolExecutor(_UPLOADS, "gateway-tuples")  # of bodies with tuples
-        self._in_flight: dict[str, asyncio.Task[Message]] = {}
+        self._in_flight: dict[bytes, asyncio.Task[Message]] = {}  # by the message
         self._silence, self._look_again = "it was not asked yet", 0.0
 
     async def ask(self, message: Message, timeout: float, *, fresh: bool = False) -> Message:
         """The reply to a message, which has an `id`; ClientError if none comes.
 
-        `fresh` passes the lane by. Of an id that is in flight already the one reply serves both,
-        as the engine has one outcome for both.
+        `fresh` passes the lane by. Of a message that is in flight already the one reply serves
+        both, as the engine has one outcome for both; BadInput if only its id is: whoever knows the
+        id of somebody else's request must not get the reply.
         """
         if self._lane is not None and not fresh:
             reply = await self._lane(message)
             if reply is not None:
                 return reply
-        request_id = message["id"]
-        task = self._in_flight.get(request_id)
+        key = encode(message)
+        task = self._in_flight.get(key)
         if task is None:
             task = asyncio.create_task(self._ask(message, timeout))
-            self._in_flight[request_id] = task
-            task.add_done_callback(partial(self._settled, request_id))
+            self._in_flight[key] = task
+            task.add_done_callback(partial(self._settled, key))
         return await asyncio.shield(task)
 
     async def _ask(self, message: Message, timeout: float) -> Message:
@@ -78,8 +80,8 @@ class EngineDoor:
                 raise Unreachable(f"Kafka took no request within {timeout:g} s") from None
             raise pending.late(timeout) from None
 
-    def _settled(self, request_id: str, task: asyncio.Task[Message]) -> None:
-        del self._in_flight[request_id]
+    def _settled(self, key: bytes, task: asyncio.Task[Message]) -> None:
+        del self._in_flight[key]
         if not task.cancelled():
             task.exception()  # seen, also if whoever asked is gone
 

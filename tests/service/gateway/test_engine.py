@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from clients import InMemoryTransport
-from clients.errors import AnswerTimeout, ClosedClient, Unreachable
+from clients.errors import AnswerTimeout, BadInput, ClosedClient, Unreachable
 from service.gateway.engine import EngineDoor
 
 MESSAGE = {"op": "list", "id": "q"}
@@ -74,6 +74,22 @@ def test_while_kafka_is_away_nothing_waits_longer_than_it_may():
         back.set()
     assert {type(each) for each in found} == {Unreachable}
     assert len(transport.requests) < 10  # those that had begun; the others are not sent later
+
+
+def test_the_id_of_a_request_in_flight_does_not_give_its_reply_to_another():
+    transport = InMemoryTransport(lambda request: None)
+
+    async def ask(door):
+        same = [asyncio.create_task(door.ask(MESSAGE, 10)) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(BadInput, match="expected an id that no request in flight has"):
+            await door.ask({**MESSAGE, "uid": "of somebody else"}, 10)
+        transport.publish({"request": MESSAGE["id"], "op": MESSAGE["op"], "value": 1})
+        return await asyncio.gather(*same)
+
+    with door_to(transport) as door:
+        assert [reply["value"] for reply in asyncio.run(ask(door))] == [1, 1]
+    assert len(transport.requests) == 1
 
 
 def test_requests_in_flight_fail_when_the_door_closes():
