@@ -55,11 +55,14 @@ class Backing(Protocol):
     def drop_chunk(self, number: int) -> None: ...
 
 
+OpenShard = Callable[[int, int, Store, StateLimits], Shard]  # its number, of how many, ...
+
+
 @dataclass(frozen=True, slots=True)
 class ShardCode:
     """How the stage that works on shards makes one, and does again what a log entry says."""
 
-    open: Callable[[int, int, Store, StateLimits], Shard]
+    open: OpenShard
     replay: Callable[[Shard, bytes], None]
 
 
@@ -89,6 +92,21 @@ class Head:
     copied_bytes: int = 0  # of its chunks so far
     copied_log_bytes: int = 0  # of the log when it was copied
     format: int = FORMAT
+
+
+def batch_of(token: str) -> int:
+    """The batch that made a version; -1 for one of past releases, whose tokens do not say it.
+
+    >>> batch_of("17-0f3a"), batch_of("9e107d9d372bb6826bd81d3542a419d6")
+    (17, -1)
+    """
+    batch, dash, _ = token.partition("-")
+    return int(batch) if dash else -1
+
+
+def new_token(batch: int, unique: str) -> str:
+    """A name for the version of a shard that a batch makes."""
+    return f"{batch}-{unique}"
 
 
 @dataclass(slots=True)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sde.limits import StateLimits
 from sde.registry.registry import Instance
+from sde.shard.keeper import OpenShard, batch_of
 from sde.shard.shard import Shard
-from sde.storage.arena import token_at_rest
+from sde.storage.arena import read_birth, token_at_rest
 from sde.storage.arena_view import ArenaView, Unreadable
-from sde.storage.store import Store
-
-Open = Callable[[int, int, Store, StateLimits], Shard]
 
 
 class NotAtRest(Unreadable):
@@ -29,7 +27,9 @@ class ShardReader:
     hold it for as long as copying takes. `batch` is the one that the shard reflects.
     """
 
-    def __init__(self, folder: Path, number: int, of: int, limits: StateLimits, open: Open) -> None:
+    def __init__(
+        self, folder: Path, number: int, of: int, limits: StateLimits, open: OpenShard
+    ) -> None:
         self._folder, self._number, self._of = folder, number, of
         self._limits, self._open = limits, open
         self._token = ""
@@ -66,7 +66,7 @@ class ShardReader:
             raise NotAtRest(f"shard {self._number} is not as its last batch left it")
         shard = self.last_seen
         if shard is None or token != self._token:
-            birth = _birth(self._folder)
+            birth = read_birth(self._folder)
             if shard is None or birth != self._birth or not shard.catch_up():
                 shard = self._open(self._number, self._of, ArenaView(self._folder), self._limits)
             self.last_seen, self._token, self._birth = shard, token, birth
@@ -75,31 +75,9 @@ class ShardReader:
         return shard
 
 
-def batch_of(token: str) -> int:
-    """The batch that made a version; -1 for one of past releases, whose tokens do not say it.
-
-    >>> batch_of("17-0f3a"), batch_of("9e107d9d372bb6826bd81d3542a419d6")
-    (17, -1)
-    """
-    batch, dash, _ = token.partition("-")
-    return int(batch) if dash else -1
-
-
-def new_token(batch: int, unique: str) -> str:
-    """A name for the version of a shard that a batch makes."""
-    return f"{batch}-{unique}"
-
-
 def _is_shared(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-def _birth(folder: Path) -> bytes:
-    try:
-        return (folder / "birth").read_bytes()
-    except FileNotFoundError:
-        return b""

@@ -75,7 +75,7 @@ class Arena:
         self._folder = folder
         self._maps: dict[str, _Mapped] = {}
         self._begun: int | None = None  # inode of the header that `begin` wrote
-        self._birth = self._read_birth()
+        self._birth = read_birth(self._folder)
 
     def refresh(self) -> None:
         """See what other processes changed: arrays that grew, came or went."""
@@ -94,7 +94,7 @@ class Arena:
 
         Of one that was built again meanwhile, what this process knows may never have happened.
         """
-        if self._read_birth() != self._birth:
+        if read_birth(self._folder) != self._birth:
             return False
         try:
             header = (self._folder / "header").read_text()
@@ -133,13 +133,6 @@ class Arena:
             shutil.rmtree(self._folder / name, ignore_errors=True)
         self._birth = uuid.uuid4().bytes
         self._write("birth", self._birth)
-
-    def _read_birth(self) -> bytes:
-        """What `clear` wrote; nothing in an arena that never was built again."""
-        try:
-            return (self._folder / "birth").read_bytes()
-        except OSError:
-            return b""
 
     def copy_to(self, folder: Path) -> None:
         """The same arrays and blobs in another folder."""
@@ -267,6 +260,14 @@ def _copy_files(source: str, target: str) -> None:
             at = 0
             while sent := os.sendfile(new.fileno(), old.fileno(), at, _MOST_SENT):
                 at += sent
+
+
+def read_birth(folder: Path) -> bytes:
+    """What `clear` wrote; nothing in an arena that never was built again."""
+    try:
+        return (folder / "birth").read_bytes()
+    except OSError:
+        return b""
 
 
 def read_blob(folder: Path, name: str, start: int) -> bytes | None:

@@ -12,6 +12,7 @@ from clients.errors import ClientError
 from sde import wire
 from sde.wire import Code
 from sde.wire.catalogue import KindInfo, kind_info, kinds
+from sde.wire.forms import JsonObject
 from service.gateway.bodies import read_json
 from service.gateway.call import Call, new_id, respond, told
 from service.gateway.datasets import check_datasets
@@ -54,7 +55,7 @@ async def estimates(call: Call) -> Response:
     return respond(await asyncio.gather(*asked))
 
 
-async def _estimate(call: Call, question: Any, request_id: str) -> dict[str, Any]:
+async def _estimate(call: Call, question: Any, request_id: str) -> JsonObject:
     try:
         if not isinstance(question, dict):
             raise Problem(422, Code.BAD_REQUEST, "a question: expected an object")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any
 
 import msgspec
 
+from sde.wire.forms import JsonObject
 from service.gateway.asking import MOST_QUESTIONS
 from service.gateway.events import MOST_WATCHES
 from service.gateway.problems import MEDIA_TYPE
@@ -40,11 +40,11 @@ _KEY = {
 
 
 @functools.cache
-def document() -> dict[str, Any]:
+def document() -> JsonObject:
     """The whole document, made once."""
     asked = list({route.asks for route in ROUTES if route.asks is not None})
     _, components = msgspec.json.schema_components(asked, ref_template=_REF)
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, JsonObject] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, components)
     messages = {form.__name__ for form in asked}
@@ -60,14 +60,14 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
+def _operation(route: Route, components: JsonObject) -> JsonObject:
     fields, required = _fields(route, components)
     text = {"type": "string"}
-    parameters: list[dict[str, Any]] = [
+    parameters: list[JsonObject] = [
         {"name": name, "in": "path", "required": True, "schema": fields.pop(name, text)}
         for name in route.path_fields
     ]
-    found: dict[str, Any] = {"summary": _summary(route), "responses": _responses(route)}
+    found: JsonObject = {"summary": _summary(route), "responses": _responses(route)}
     if route.handler in ("ask", "create"):
         parameters.append(_KEY)
     if route.has_body and route.asks is not None:
@@ -92,7 +92,7 @@ def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _fields(route: Route, components: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+def _fields(route: Route, components: JsonObject) -> tuple[JsonObject, set[str]]:
     """The schemas of a message's fields by their names, and which are required."""
     if route.asks is None:
         return {}, set()
@@ -108,7 +108,7 @@ def _summary(route: Route) -> str:
     return route.summary or (inspect.getdoc(route.asks) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _responses(route: Route) -> dict[str, Any]:
+def _responses(route: Route) -> JsonObject:
     fault = {"content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(name="Problem")}}}}
     return {
         str(route.status): {"description": "the reply"},

@@ -20,6 +20,7 @@ from clients.errors import (
     TransportError,
 )
 from sde.wire import Code, Fault
+from sde.wire.forms import JsonObject
 
 STATUS_OF: dict[str, int] = {
     Code.BAD_ENCODING: 400,
@@ -87,7 +88,7 @@ class Problem(Exception):
             self.headers.setdefault("Retry-After", _RETRY_SECONDS)
 
     @property
-    def members(self) -> dict[str, Any]:
+    def members(self) -> JsonObject:
         named = {"field": self.field} if self.field else {}
         return {
             "type": f"urn:sde:fault:{self.code}",

@@ -16,6 +16,7 @@ from starlette.requests import Request as HttpRequest
 
 from sde import wire
 from sde.wire import Code, Refusal, Request
+from sde.wire.forms import JsonObject
 from service.gateway.bodies import read_json
 from service.gateway.problems import Problem, problem_of_fault
 from service.gateway.routes import Route
@@ -66,7 +67,7 @@ def text_header(http: HttpRequest, name: str) -> str:
         raise Problem(400, Code.BAD_ENCODING, f"the header {name}: expected UTF-8") from None
 
 
-def take_fresh(fields: dict[str, Any]) -> bool:
+def take_fresh(fields: JsonObject) -> bool:
     """`fresh` of an estimate, which only HTTP has."""
     fresh = fields.pop("fresh", False)
     if not isinstance(fresh, bool):
@@ -96,9 +97,9 @@ def seconds_for(request: Request, settings: HttpSettings) -> float:
     return max(settings.answer_seconds, patience)
 
 
-def _query_fields(http: HttpRequest, form: type[Request]) -> dict[str, Any]:
+def _query_fields(http: HttpRequest, form: type[Request]) -> JsonObject:
     """The fields in the query, in the types that the message declares; repeated: a list."""
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     for name, text in http.query_params.multi_items():
         value = _parsed(text) if name in _parsed_fields(form) else text
         if name not in fields:

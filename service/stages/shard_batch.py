@@ -16,8 +16,7 @@ import pandas as pd
 from sde.records.arrived import Arrived, pack_arrived, unpack_arrived
 from sde.records.loop import Report, pack_reports
 from sde.records.partial import Partial, bundle
-from sde.shard.keeper import Backing, ShardKeeper
-from sde.shard.reader import new_token
+from sde.shard.keeper import Backing, ShardKeeper, new_token
 from sde.stages.maintain import SHARD_CODE
 from sde.tuples.block import Block
 from sde.wire.framing import unpack

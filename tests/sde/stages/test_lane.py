@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from wire_messages import create
 
-from sde.shard.reader import NotAtRest, ShardReader, new_token
+from sde.shard.keeper import new_token
+from sde.shard.reader import NotAtRest, ShardReader
 from sde.stages.lane import QUESTIONS, Lane
 from sde.stages.maintain import open_shard
 from sde.storage.arena import Arena, shard_lock
