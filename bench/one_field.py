@@ -55,7 +55,7 @@ def create(stage: OneShard, wanted: list[Definition]) -> None:
 
 def batches(tuples: int, count: int) -> Iterator[list[Block]]:
     """Tuples as JSON lines, decoded: what the exchange hands to maintain, in blocks of a shard."""
-    whole = make_tuples(2 * tuples * count)[0]
+    whole = make_tuples(3 * tuples * count)[0]  # about half of them
     for number in range(count):
         part = whole.take(np.arange(number * tuples, (number + 1) * tuples))
         parcels = in_lines(part, 0, 0)

@@ -5,9 +5,10 @@ and whether somebody was in the middle of changing it. A token that is not the e
 dirty header, missing or cut files, another boot of the machine or another format: the arena is
 thrown away and built again from the state store. One lock for each shard keeps two tasks apart.
 
-    shard-3/lock  birth  header  arrays/<group>/<array>@<dtype>@<row>  blobs/<blob>
+    shard-3/lock  birth  header  small/<group>  large/<group>/<array>@<dtype>@<row>  blobs/<blob>
 
-A group is what a name has before its first dot: what is dropped together lies together.
+A group is what a name has before its first dot: what is dropped together lies together. Its small
+arrays share a file (`sde.storage.small_arrays`); one that outgrows it has a file of its own.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sde.storage.store import capacity_for
+from sde.storage.array_spec import ArraySpec
+from sde.storage.small_arrays import LARGEST, Replaced, SmallArrays
+from sde.storage.store import capacity_for, group_of
 
-_FORMAT = "sde-arena-2"
+_FORMAT = "sde-arena-3"
+_CONTENT = ("small", "large", "blobs")
 _CLEAN, _DIRTY = "clean", "dirty"
-_STEP = 64 << 10  # bytes of disk that are taken at once, at least
+_FIRST = 256  # bytes of a small array that is new, if that is a row or more
+_STEP = 64 << 10  # bytes of disk that are taken at once for a large one, at least
 _MOST_SENT = 1 << 30  # bytes at once
 _AHEAD = 16  # a part of the rows in use is taken beside them
 
@@ -54,13 +59,13 @@ def shard_lock(folder: Path) -> Iterator[None]:
 
 
 class _Mapped(NamedTuple):
-    """An array in memory, and the file behind it when it was mapped."""
+    """An array in memory, and the file of its own behind it when it was mapped, if it has one."""
 
     array: NDArray[Any]
-    path: str
-    inode: int
-    size: int
     reserved: int  # rows whose disk space is taken
+    path: str = ""
+    inode: int = 0
+    size: int = 0
 
 
 class Arena:
@@ -74,18 +79,23 @@ class Arena:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._maps: dict[str, _Mapped] = {}
+        self._small: dict[str, SmallArrays] = {}  # by group
         self._begun: int | None = None  # inode of the header that `begin` wrote
         self._birth = read_birth(self._folder)
 
     def refresh(self) -> None:
         """See what other processes changed: arrays that grew, came or went."""
-        for name, mapped in list(self._maps.items()):
-            try:
-                file = os.stat(mapped.path)
-            except OSError:
-                file = None
-            if file is None or (file.st_ino, file.st_size) != (mapped.inode, mapped.size):
-                del self._maps[name]
+        self._small = {group: each for group, each in self._small.items() if each.is_current}
+        self._maps = {n: mapped for n, mapped in self._maps.items() if self._is_current(n, mapped)}
+
+    def _is_current(self, name: str, mapped: _Mapped) -> bool:
+        if not mapped.path:
+            return len(mapped.array) > 0 and group_of(name) in self._small
+        try:
+            file = os.stat(mapped.path)
+        except OSError:
+            return False
+        return (file.st_ino, file.st_size) == (mapped.inode, mapped.size)
 
     # -- validity ---------------------------------------------------------------------------------
 
@@ -103,11 +113,14 @@ class Arena:
             return False
 
     def _inventory(self) -> str:
-        """How many array files there are and their bytes: so that lost or cut ones are noticed."""
-        files = size = 0
+        """How many files arrays have and their bytes: so that lost or cut ones are noticed."""
+        folders = [f"{self._folder}/small"]
         with suppress(FileNotFoundError):
-            for group in os.scandir(self._folder / "arrays"):
-                for file in os.scandir(group):
+            folders += [group.path for group in os.scandir(self._folder / "large")]
+        files = size = 0
+        for folder in folders:
+            with suppress(FileNotFoundError):
+                for file in os.scandir(folder):
                     files, size = files + 1, size + file.stat().st_size
         return f"{files} files, {size} bytes\n"
 
@@ -128,8 +141,9 @@ class Arena:
     def clear(self) -> None:
         """Throw everything away."""
         self._maps.clear()
+        self._small.clear()
         (self._folder / "header").unlink(missing_ok=True)
-        for name in ("arrays", "blobs"):
+        for name in _CONTENT:
             shutil.rmtree(self._folder / name, ignore_errors=True)
         self._birth = uuid.uuid4().bytes
         self._write("birth", self._birth)
@@ -138,7 +152,7 @@ class Arena:
         """The same arrays and blobs in another folder."""
         with _readable_errors(folder):
             folder.mkdir(parents=True)
-            for name in ("arrays", "blobs"):
+            for name in _CONTENT:
                 if (self._folder / name).exists():
                     _copy_files(f"{self._folder}/{name}", f"{folder}/{name}")
 
@@ -151,43 +165,71 @@ class Arena:
         return mapped.array
 
     def _map(
-        self,
-        name: str,
-        dtype: np.dtype[Any],
-        row: tuple[int, ...],
-        rows: int,
-        known: _Mapped | None,
+        self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int, known: _Mapped | None
     ) -> _Mapped:
-        """The array in a map with room for `rows`; `known` itself if its file need not grow.
+        """The array in a map with room for `rows`."""
+        group, spec = ArraySpec.of(name, dtype, row)
+        path = array_path(self._folder, group, spec)
+        with _readable_errors(self._folder):
+            small = self._small_arrays(group)
+            room = 0 if small is None else small.rows(spec)
+            if small is not None and room and rows <= room:
+                return _Mapped(small.array(spec), room)
+            if (known is not None and known.path) or (not room and os.path.exists(path)):
+                return self._map_large(path, spec, rows, known)
+            if not rows:
+                return _Mapped(np.zeros((0, *row), spec.dtype), 0)
+            wanted = max(rows, 2 * room, min(4, _FIRST // spec.row_bytes))
+            try:
+                if wanted * spec.row_bytes <= LARGEST:
+                    small = small or self._make_small(group)
+                    return _Mapped(small.make_room(spec, wanted), wanted)
+                large = self._map_large(path, spec, rows, None)
+                if small is not None and room:
+                    large.array[:room] = small.array(spec)
+                    small.remove(spec)
+            except Replaced as error:
+                raise self._replaced(os.path.relpath(str(error), self._folder)) from None
+            return large
+
+    def _small_arrays(self, group: str) -> SmallArrays | None:
+        """The file of a group's small arrays, if there is one."""
+        if group not in self._small:
+            try:
+                self._small[group] = SmallArrays(small_path(self._folder, group))
+            except FileNotFoundError:
+                return None
+        return self._small[group]
+
+    def _make_small(self, group: str) -> SmallArrays:
+        path = small_path(self._folder, group)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return self._small.setdefault(group, SmallArrays.made(path))
+
+    def _map_large(self, path: str, spec: ArraySpec, rows: int, known: _Mapped | None) -> _Mapped:
+        """The array in its own file; `known` itself if the file need not grow.
 
         The file doubles. Disk is taken for the rows in use and some more, so that a burst that
         needs them one by one rarely comes here. It is taken beforehand: a page that finds no room
         when it is touched would kill the process.
         """
-        row_bytes = bytes_of_row(dtype, row)
-        path = array_path(self._folder, name, dtype, row)
-        with _readable_errors(self._folder), open(_opened(path), "r+b", buffering=0) as file:
+        with open(_opened(path), "r+b", buffering=0) as file:
             found = os.fstat(file.fileno())
-            if known is not None and (found.st_ino, found.st_size) != (
-                known.inode,
-                known.size,
-            ):
+            if known is not None and (found.st_ino, found.st_size) != (known.inode, known.size):
                 raise self._replaced(os.path.relpath(path, self._folder))
-            capacity = capacity_for(rows, found.st_size // row_bytes)
-            size = capacity * row_bytes
+            capacity = capacity_for(rows, found.st_size // spec.row_bytes)
+            size = capacity * spec.row_bytes
             if size > found.st_size:
                 os.truncate(file.fileno(), size)
-            ahead = max(rows // _AHEAD, _STEP // row_bytes) if rows else 0
+            ahead = max(rows // _AHEAD, _STEP // spec.row_bytes) if rows else 0
             rows = min(rows + ahead, capacity)
-            if rows * row_bytes > found.st_blocks * 512:
-                os.posix_fallocate(file.fileno(), 0, rows * row_bytes)
+            if rows * spec.row_bytes > found.st_blocks * 512:
+                os.posix_fallocate(file.fileno(), 0, rows * spec.row_bytes)
             if known is not None and known.size == size:
                 return known._replace(reserved=rows)
-            if not size:
-                return _Mapped(np.zeros((0, *row), dtype), path, found.st_ino, 0, 0)
             mapped = mmap.mmap(file.fileno(), size)
-        array = np.frombuffer(mapped, dtype).reshape(capacity, *row)
-        return _Mapped(array, path, found.st_ino, size, rows)
+        array = np.frombuffer(mapped, spec.dtype).reshape(capacity, *spec.row)
+        return _Mapped(array, rows, path, found.st_ino, size)
 
     def _replaced(self, name: str) -> ArenaError:
         return ArenaError(
@@ -196,9 +238,12 @@ class Arena:
         )
 
     def drop(self, group: str) -> None:
-        for name in [n for n in self._maps if n.partition(".")[0] == group]:
+        for name in [n for n in self._maps if group_of(n) == group]:
             del self._maps[name]
-        shutil.rmtree(self._folder / "arrays" / group, ignore_errors=True)
+        self._small.pop(group, None)
+        with suppress(FileNotFoundError):
+            os.unlink(small_path(self._folder, group))
+        shutil.rmtree(self._folder / "large" / group, ignore_errors=True)
         for path in (self._folder / "blobs").glob(f"{group}.*"):
             path.unlink()
 
@@ -216,10 +261,22 @@ class Arena:
                 file.write(data)
 
     def arrays(self, group: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-        for path in sorted((self._folder / "arrays").glob(f"{group or '*'}/*")):
-            rest, dtype, row = path.name.rsplit("@", 2)
-            name = f"{path.parent.name}.{rest}" if rest else path.parent.name
-            yield name, self.array(name, dtype, tuple(map(int, filter(None, row.split("x")))), 0)
+        for each in [group] if group else self._groups():
+            small = self._small_arrays(each)
+            specs = [] if small is None else [*small.specs()]
+            with suppress(FileNotFoundError):
+                specs += map(ArraySpec.of_key, os.listdir(self._folder / "large" / each))
+            for spec in sorted(specs, key=lambda spec: spec.key):
+                name = spec.name_in(each)
+                yield name, self.array(name, spec.dtype, spec.row, 0)
+
+    def _groups(self) -> list[str]:
+        """All groups with arrays."""
+        found: set[str] = set()
+        for folder in ("small", "large"):
+            with suppress(FileNotFoundError):
+                found.update(os.listdir(self._folder / folder))
+        return sorted(found)
 
     def blobs(self, group: str = "") -> Iterator[tuple[str, bytes]]:
         for path in sorted((self._folder / "blobs").glob(f"{group}.*" if group else "*")):
@@ -232,10 +289,14 @@ class Arena:
             path.write_bytes(data)
 
 
-def array_path(folder: Path, name: str, dtype: np.dtype[Any], row: tuple[int, ...]) -> str:
-    """The file of an array in the arena of that folder. A shard has thousands: no Path is made."""
-    group, _, rest = name.partition(".")
-    return f"{folder}/arrays/{group}/{rest}@{dtype.str}@{'x'.join(map(str, row))}"
+def array_path(folder: Path, group: str, spec: ArraySpec) -> str:
+    """Where a large array is in the arena of that folder; a text, as a shard has thousands."""
+    return f"{folder}/large/{group}/{spec.key}"
+
+
+def small_path(folder: Path, group: str) -> str:
+    """Where the small arrays of a group are."""
+    return f"{folder}/small/{group}"
 
 
 def _opened(path: str) -> int:
@@ -278,10 +339,6 @@ def read_blob(folder: Path, name: str, start: int) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
-
-
-def bytes_of_row(dtype: np.dtype[Any], row: tuple[int, ...]) -> int:
-    return dtype.itemsize * int(np.prod(row, dtype=np.int64))
 
 
 def token_at_rest(folder: Path) -> str | None:

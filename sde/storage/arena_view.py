@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sde.storage.arena import array_path, bytes_of_row, read_blob
+from sde.storage.arena import array_path, read_blob, small_path
+from sde.storage.array_spec import ArraySpec
+from sde.storage.small_arrays import SmallArrays
 
 
 class _Mapped(NamedTuple):
@@ -30,19 +33,41 @@ class ArenaView:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._maps: dict[str, _Mapped] = {}
+        self._small: dict[str, SmallArrays] = {}
 
     def array(self, name: str, dtype: DTypeLike, row: tuple[int, ...], rows: int) -> NDArray[Any]:
-        kind = np.dtype(dtype)
-        path = array_path(self._folder, name, kind, row)
+        group, spec = ArraySpec.of(name, dtype, row)
+        small = self._small_arrays(group)
+        if small is not None and small.rows(spec):
+            array = small.array(spec)
+        else:
+            array = self._large(name, group, spec)
+        if not len(array):  # nobody has needed it yet
+            return np.zeros((rows, *row), spec.dtype)
+        if rows > len(array):
+            raise Unreadable(f"{name}: {len(array)} rows where {rows} are in use")
+        return array
+
+    def _small_arrays(self, group: str) -> SmallArrays | None:
+        known = self._small.get(group)
+        if known is None or not known.is_current:
+            self._small.pop(group, None)
+            try:
+                known = SmallArrays(small_path(self._folder, group), is_private=True)
+            except FileNotFoundError:
+                return None
+            self._small[group] = known
+        return known
+
+    def _large(self, name: str, group: str, spec: ArraySpec) -> NDArray[Any]:
+        path = array_path(self._folder, group, spec)
         try:
             file = os.stat(path)
-        except FileNotFoundError:  # nobody has needed it yet
-            return np.zeros((rows, *row), kind)
+        except FileNotFoundError:
+            return np.zeros((0, *spec.row), spec.dtype)
         mapped = self._maps.get(name)
         if mapped is None or (file.st_ino, file.st_size) != (mapped.inode, mapped.size):
-            mapped = self._maps[name] = _map(path, kind, row)
-        if rows > len(mapped.array):
-            raise Unreadable(f"{path}: {len(mapped.array)} rows where {rows} are in use")
+            mapped = self._maps[name] = _map(path, spec)
         return mapped.array
 
     def read_blob(self, name: str, start: int = 0) -> bytes | None:
@@ -68,12 +93,10 @@ class Unreadable(Exception):
     """What is there cannot be looked at: the engine has to be asked."""
 
 
-def _map(path: str, dtype: np.dtype[Any], row: tuple[int, ...]) -> _Mapped:
+def _map(path: str, spec: ArraySpec) -> _Mapped:
     with open(path, "rb") as file:
         found = os.fstat(file.fileno())
-        rows = found.st_size // bytes_of_row(dtype, row)
-        if not rows:
-            return _Mapped(np.zeros((0, *row), dtype), found.st_ino, found.st_size)
+        rows = found.st_size // spec.row_bytes
         mapped = mmap.mmap(file.fileno(), found.st_size, access=mmap.ACCESS_COPY)
-    array = np.frombuffer(mapped, dtype, rows * int(np.prod(row, dtype=np.int64)))
-    return _Mapped(array.reshape(rows, *row), found.st_ino, found.st_size)
+    array = np.frombuffer(mapped, spec.dtype, rows * math.prod(spec.row))
+    return _Mapped(array.reshape(rows, *spec.row), found.st_ino, found.st_size)

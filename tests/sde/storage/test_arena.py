@@ -34,8 +34,13 @@ def test_growing_keeps_what_is_there_and_adds_zeros(tmp_path):
 
 def test_an_array_grown_by_one_view_is_seen_by_the_other(tmp_path):
     one, two = filled(Arena(tmp_path)), Arena(tmp_path)
-    two.array("numbers", np.int64, (), 50)[0] = 99
-    assert one.array("numbers", np.int64, (), 5)[0] == 99
+    for rows in (50, 5_000, 50_000, 200_000):  # small, moved, moved to a file of its own, grown
+        two.refresh()
+        two.array("numbers", np.int64, (), rows)[0] = rows
+        one.refresh()
+        assert one.array("numbers", np.int64, (), 5)[:3].tolist() == [rows, 1, 2]
+        assert one.array("table", np.float64, (2, 3), 2)[1, 1, 2] == 7.5
+        one, two = two, one
 
 
 def test_only_a_clean_arena_with_the_right_token_is_trusted(tmp_path):
