@@ -47,6 +47,14 @@ class EngineFolder:
             raise Unreachable(self.why_gone())
         return self._found
 
+    def is_of(self, bootstrap_servers: str, topics: Topics) -> bool:
+        """Whether its engine, if there is one, has this Kafka and these topics."""
+        try:
+            found = self._address()
+        except (OSError, KeyError, TypeError, ValueError, AttributeError):
+            return False
+        return found == Address(bootstrap_servers, replace(topics, data=found.topics.data))
+
     def status(self) -> EngineStatus | None:
         """What the engine wrote down last; None if it is not there."""
         try:

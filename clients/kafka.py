@@ -13,7 +13,7 @@ from confluent_kafka import Message as KafkaMessage
 from clients.errors import DeliveryFailed, Unreachable
 from clients.kafka_config import KafkaSettings, data_config, request_config
 from clients.topic_reader import SECONDS_TO_CONNECT, TopicReader, without_topic
-from clients.transport import Message, OnFailure, OnReply, Topics
+from clients.transport import Message, OnDelivered, OnFailure, OnReply, Topics
 from clients.tuples import encode
 
 _SECONDS_A_POLL = 0.05
@@ -24,7 +24,9 @@ class KafkaTransport:
 
     `settings` go to librdkafka as they are: TLS, SASL, compression, whatever it knows. `why_silent`
     is called when no answer came in time: what is known about the engine, or "". A Kafka that does
-    not answer at first is given up after `patience` seconds, 10 at most.
+    not answer at first is given up after `patience` seconds, 10 at most. `on_delivered` is called
+    with topic, partition and offset of each message with tuples that the broker has, while others
+    are sent or flushed; without it the broker's word is not waited for one by one.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class KafkaTransport:
         settings: KafkaSettings | None = None,
         why_silent: Callable[[], str] = lambda: "",
         patience: float = SECONDS_TO_CONNECT,
+        on_delivered: OnDelivered | None = None,
     ) -> None:
         self.topics = topics or Topics()
+        self._on_delivered = on_delivered
         self._settings = {**(settings or {}), "bootstrap.servers": bootstrap_servers}
         self._why_silent = why_silent
         self._seconds_to_connect = min(patience, SECONDS_TO_CONNECT)
@@ -108,7 +112,7 @@ class KafkaTransport:
         while True:
             try:
                 self._data.produce(
-                    self.topics.data, payload, partition=lane, on_delivery=self._note_undelivered
+                    self.topics.data, payload, partition=lane, on_delivery=self._note_delivery
                 )
                 self._data.poll(0)
                 return
@@ -128,7 +132,7 @@ class KafkaTransport:
 
     @cached_property
     def _data(self) -> Producer:
-        return _producer(data_config(self._settings))
+        return _producer(data_config(self._settings, is_told_of_all=self._on_delivered is not None))
 
     @cached_property
     def lanes(self) -> int:
@@ -145,9 +149,14 @@ class KafkaTransport:
             raise without_topic(topic, servers, found.error)
         return len(found.partitions)
 
-    def _note_undelivered(self, error: KafkaError | None, message: KafkaMessage) -> None:
-        self._undelivered += 1
-        self._reason = self._reason or (error.str() if error is not None else "unknown")
+    def _note_delivery(self, error: KafkaError | None, message: KafkaMessage) -> None:
+        if error is not None:
+            self._undelivered += 1
+            self._reason = self._reason or error.str()
+            return
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if self._on_delivered is not None and None not in (topic, partition, offset):
+            self._on_delivered(topic, partition, offset)  # type: ignore[arg-type]
 
     def _raise_undelivered(self) -> None:
         if self._undelivered:

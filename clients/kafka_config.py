@@ -29,7 +29,7 @@ _DATA_TUNING: Config = {
     "queue.buffering.max.kbytes": 64 << 10,  # beyond this, sending waits for the broker
     "message.timeout.ms": 30_000,
 }
-_PRODUCER_RULES: Config = {**PRODUCER_RULES, "delivery.report.only.error": True}
+_ONLY_ERRORS: Config = {"delivery.report.only.error": True}
 
 # What librdkafka has to say is a matter of the program's logging, not of its standard error.
 _LOGGER = logging.getLogger("clients.kafka")
@@ -41,11 +41,13 @@ def consumer_config(settings: KafkaSettings) -> dict[str, Any]:
 
 
 def request_config(settings: KafkaSettings) -> dict[str, Any]:
-    return _with_logger(combined(_REQUEST_TUNING, settings, _PRODUCER_RULES))
+    return _with_logger(combined(_REQUEST_TUNING, settings, {**PRODUCER_RULES, **_ONLY_ERRORS}))
 
 
-def data_config(settings: KafkaSettings) -> dict[str, Any]:
-    return _with_logger(combined(_DATA_TUNING, settings, _PRODUCER_RULES))
+def data_config(settings: KafkaSettings, is_told_of_all: bool = False) -> dict[str, Any]:
+    """`is_told_of_all`: each message is reported that is delivered, not only those that are not."""
+    reports: Config = {} if is_told_of_all else _ONLY_ERRORS
+    return _with_logger(combined(_DATA_TUNING, settings, {**PRODUCER_RULES, **reports}))
 
 
 def admin_config(settings: KafkaSettings) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from clients.errors import TransportError
 Message = dict[str, Any]
 OnReply = Callable[[Message], None]
 OnFailure = Callable[[TransportError], None]
+OnDelivered = Callable[[str, int, int], None]  # topic, partition, offset of a message
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,8 @@ that are not there |
 | `sites`, `missing`, `complete`, `age`, `drift` | of [several sites](../how-to/several-sites.md) |
 | `code`, `message`, `field` | of an error: see [fault codes](faults.md) |
 | `batch`, `site` | the micro-batch and the engine that replied |
+| `as_of`, `lag` | over [HTTP](../how-to/http.md), of an answer beside the batches: when that \
+batch began, in ms; how many messages were left to be read, as the engine last said |
 
 A reply that is larger than the output topic takes (16 MiB, if the engine made the topic) becomes an
 error with the code `too_large` and the same `request`. The same holds for replies of one batch that

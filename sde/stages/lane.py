@@ -47,16 +47,16 @@ _MOST_TURNS = 5
 
 
 class Lane:
-    """Of one engine. `is_over` says whether a batch has been carried out by all shards.
+    """Of one engine. `last_over` tells the last batch that has been carried out by all shards.
 
     Not for several threads at once. It raises Unreadable where the engine has to be asked itself,
     about other sites or plug-ins, and NotAtRest while batches are at work: ask again soon.
     """
 
     def __init__(
-        self, readers: Sequence[ShardReader], site: str, is_over: Callable[[int], bool]
+        self, readers: Sequence[ShardReader], site: str, last_over: Callable[[], int]
     ) -> None:
-        self._readers, self._site, self._is_over = readers, site, is_over
+        self._readers, self._site, self._last_over = readers, site, last_over
 
     def reply(self, request: Question, at_least: int = -1) -> ReplyFields:
         """What the engine would reply to a request in the batch after `batch`, which the reply has.
@@ -103,13 +103,14 @@ class Lane:
     def _common_batch(self, batches: list[int], at_least: int) -> int:
         """The batch that all of these shards reflect; NotAtRest if it may be over in some only.
 
-        A shard for which nothing came in a batch does not notice it.
+        A shard for which nothing came in a batch does not notice it. The locks are held meanwhile:
+        so they reflect a batch that is over, also one that came after their own last.
         """
-        first, last = min(batches), max(batches)
-        for batch, is_needed in ((last, first < last), (at_least, first < at_least)):
-            if is_needed and not self._is_over(batch):
+        first, last, over = min(batches), max(batches), self._last_over()
+        for batch in (last, at_least):
+            if first < batch and over < batch:
                 raise NotAtRest(f"batch {batch} is not over")
-        return last
+        return max(last, over)
 
     def _numbers(self, request: Question) -> Sequence[int]:
         """The shards that have to do with it: the one of a stream, or all."""

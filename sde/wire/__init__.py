@@ -3,7 +3,15 @@
 from sde.wire.decode import OPS, decode_request
 from sde.wire.definitions import DATASET_SCOPE, STREAM_SCOPE, Definition, SynopsisInfo
 from sde.wire.faults import Code, Fault, Refusal
-from sde.wire.replies import ReplyFields, answer, dead_letter, refusal, unreadable, watch_answer
+from sde.wire.replies import (
+    ReplyFields,
+    answer,
+    as_of,
+    dead_letter,
+    refusal,
+    unreadable,
+    watch_answer,
+)
 from sde.wire.requests import (
     ALL_STREAMS,
     EACH_KEY,
@@ -80,6 +88,7 @@ __all__ = [
     "Watches",
     "Window",
     "answer",
+    "as_of",
     "creation",
     "dead_letter",
     "decode_request",

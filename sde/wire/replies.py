@@ -35,6 +35,12 @@ def refusal(request: Request, fault: Fault, batch: int, site: str) -> ReplyField
     return {**_head(request, batch), **fault.as_json(), "batch": batch, "site": site}
 
 
+def as_of(reply: ReplyFields, began: int, lag: int | None) -> ReplyFields:
+    """A reply of the read lane: `began` is when its batch did, `lag` what was left to be read."""
+    known = {} if lag is None else {"lag": lag}
+    return {**reply, "as_of": began, **known}
+
+
 def unreadable(place: str, fault: Fault, batch: int, site: str) -> ReplyFields:
     """The reply to something on the request topic that is no request."""
     head = {"id": f"{place}/{batch}", "request": place, "op": None}

@@ -6,15 +6,12 @@ processes that this one starts.
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Self
 
 from confluent_kafka import KafkaException
@@ -23,6 +20,7 @@ from sde.records.seal import LoopSeal
 from sde.wire.status import State
 from service.broker.disk_share import partition_bytes
 from service.broker.embedded import EmbeddedBroker
+from service.engine.address_file import address_path, write_address
 from service.engine.clock import Clock
 from service.engine.examiner import PluginExaminer
 from service.engine.forwarder import Forwarder
@@ -95,7 +93,7 @@ class Engine:
         for warning in make_private(self.settings):
             self._report(warning)
         self._locks = lock_folders(self.settings)
-        self._address_file.unlink(missing_ok=True)  # of one that was killed
+        address_path(self.settings.data_dir).unlink(missing_ok=True)  # of one that was killed
         self._parts.callback(self._status.remove)
         self._write_status()
         embedded = not self.settings.bootstrap_servers
@@ -241,17 +239,7 @@ class Engine:
 
     def _write_address(self) -> None:
         """Write the file through which clients on this machine find the engine."""
-        address = {
-            "bootstrap_servers": self.settings.bootstrap_servers,
-            "topics": asdict(self.settings.topics),
-            "pid": os.getpid(),
-        }
-        self._address_file.write_text(json.dumps(address, indent=2))
-        self._parts.callback(self._address_file.unlink, missing_ok=True)
-
-    @property
-    def _address_file(self) -> Path:
-        return self.settings.data_dir / "address.json"
+        self._parts.callback(write_address(self.settings).unlink, missing_ok=True)
 
     def _write_status(self, state: State | None = None) -> None:
         """`state` if it is another than that of the query."""

@@ -12,6 +12,9 @@
     events, own       what becomes of it
     engine, hub,
     replay            the way to the engine, and what it says unasked
+    lane_process,
+    lane_frames       the read lane, which answers beside the engine
+    position          how far answers have to be for whoever wrote
     problems          what went wrong, as application/problem+json
     server            sockets, TLS, time-outs
 

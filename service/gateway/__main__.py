@@ -21,6 +21,7 @@ from clients.errors import ClientError
 from clients.kafka import KafkaTransport
 from clients.transport import Topics
 from service.gateway.engine import EngineDoor
+from service.gateway.lane_process import LaneProcess
 from service.gateway.replay import KafkaReplay
 from service.gateway.server import GatewayServer, bind
 from service.gateway.tokens import new_token, table_of
@@ -56,10 +57,14 @@ def _serve(settings: Settings, from_engine: bool) -> int:
     http = (
         settings.http if settings.http.listen else replace(settings.http, listen=_DEFAULT_ADDRESS)
     )
-    open_transport, replay = _ways_to(settings)
+    open_transport, replay, lane = _ways_to(settings)
     _allow_many_files()
     with bind(http) as listener:
-        door = EngineDoor(open_transport(), open_data=open_transport)
+        door = EngineDoor(
+            open_transport(),
+            lane=lane,
+            open_data=lambda on_delivered: open_transport(on_delivered=on_delivered),
+        )
         server = GatewayServer(http, door, replay)
         if from_engine:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
@@ -75,8 +80,13 @@ def _serve(settings: Settings, from_engine: bool) -> int:
     return 0
 
 
-def _ways_to(settings: Settings) -> tuple[Callable[[], KafkaTransport], KafkaReplay]:
-    """How to reach the engine: where the settings say, or the one of the data folder."""
+def _ways_to(
+    settings: Settings,
+) -> tuple[Callable[..., KafkaTransport], KafkaReplay, LaneProcess | None]:
+    """How to reach the engine: where the settings say, or the one of the data folder.
+
+    There is a lane if both are the same one.
+    """
     folder = EngineFolder(settings.data_dir)
     if settings.bootstrap_servers:
         servers = settings.bootstrap_servers
@@ -92,7 +102,8 @@ def _ways_to(settings: Settings) -> tuple[Callable[[], KafkaTransport], KafkaRep
         why_silent=partial(folder.why_silent, servers),
     )
     kafka = {**settings.kafka, "bootstrap.servers": servers}
-    return transport, KafkaReplay(kafka, topics.output)
+    lane = LaneProcess(folder.path) if folder.is_of(servers, topics) else None
+    return transport, KafkaReplay(kafka, topics.output), lane
 
 
 def _end_with_input(server: GatewayServer) -> None:

@@ -17,7 +17,7 @@ from service.gateway.call import Call
 from service.gateway.engine import EngineDoor
 from service.gateway.guard import HEADERS, Guard
 from service.gateway.problems import BUSY, Problem, problem_of_error
-from service.gateway.reading import check_query
+from service.gateway.reading import check_query, read_at_least
 from service.gateway.replay import Replay, SharedReplay
 from service.gateway.routes import Handler, find_route
 from service.gateway.tokens import Caller
@@ -103,8 +103,11 @@ class Gateway:
             door=self._door,
             settings=self._settings,
             replay=self._replay,
+            at_least=read_at_least(request),
         )
-        return await HANDLERS[route.handler](call)
+        response = await HANDLERS[route.handler](call)
+        response.headers.update(call.position_header)
+        return response
 
 
 class _Incoming:

@@ -16,6 +16,7 @@ from clients.transport import Message
 from sde import wire
 from sde.wire import Code, Request
 from service.gateway.engine import EngineDoor
+from service.gateway.position import LONGEST, NOWHERE, POSITION, Position
 from service.gateway.problems import FORBIDDEN, Problem, problem_of_reply
 from service.gateway.reading import seconds_for
 from service.gateway.replay import SharedReplay
@@ -24,9 +25,9 @@ from service.gateway.tokens import Caller
 from service.http_settings import HttpSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
-    """A request that was let in."""
+    """A request that was let in. `position` is that of what it has written so far."""
 
     http: HttpRequest
     route: Route
@@ -35,13 +36,15 @@ class Call:
     door: EngineDoor
     settings: HttpSettings
     replay: SharedReplay | None
+    at_least: Position = NOWHERE  # that answers have to be
+    position: Position = NOWHERE
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Message:
         """The engine's reply; Problem if it is a fault."""
         message = wire.message_of(request)
         seconds = seconds_for(request, self.settings)
         try:
-            reply = await self.door.ask(message, seconds, fresh=fresh)
+            reply = await self.door.ask(message, seconds, fresh=fresh, at_least=self.at_least)
         except BadInput:
             detail = "Idempotency-Key: expected one that no other request in flight has"
             raise Problem(409, Code.IN_USE, detail) from None
@@ -51,12 +54,20 @@ class Call:
         if isinstance(dataset, str) and not self.caller.sees(dataset):
             # The outcome of another's request, whose id was repeated here.
             raise Problem(403, FORBIDDEN, "this token is for other data sets", "dataset")
+        if self.route.scope != "read":
+            self.position = self.position.and_also(Position(batch=reply["batch"]))
         return reply
 
     async def describe(self, uid: str) -> Message:
         """What a synopsis is; Problem if there is none."""
         value: Message = (await self.ask(wire.Describe(id=new_id(), uid=uid)))["value"]
         return value
+
+    @property
+    def position_header(self) -> dict[str, str]:
+        """For responses to what has written something: all that the caller wrote so far."""
+        text = self.at_least.and_also(self.position).text if self.position else ""
+        return {POSITION: text} if 0 < len(text) <= LONGEST else {}
 
 
 def new_id() -> str:

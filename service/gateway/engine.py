@@ -5,20 +5,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from clients.connection import Connection
 from clients.errors import ClientError, Unreachable
-from clients.transport import Message, Transport
+from clients.transport import Message, OnDelivered, Transport
 from clients.tuples import encode
 from service.gateway.hub import WatchHub
+from service.gateway.lane_process import Lane
+from service.gateway.position import NOWHERE, Position
 
-Lane = Callable[[Message], Awaitable[Message | None]]
 _SENDERS = 4  # threads that hand requests to the transport; each hand-over takes microseconds
 _SECONDS_BETWEEN_LOOKS, _SECONDS_TO_ANSWER = 1.0, 3.0  # when it is asked whether it is there
 _UPLOADS = 16  # bodies with tuples that are sent at the same time; others wait
+_SHARE_OF_LANE = 0.5  # of the time for an answer; then there is as much for the engine
+
+
+class DataWay:
+    """A transport for tuples, and how far those reach that it delivered for its present user."""
+
+    def __init__(self, open_transport: Callable[[OnDelivered], Transport]) -> None:
+        self._reached: dict[tuple[str, int], int] = {}
+        self.transport = open_transport(self._note)
+
+    def _note(self, topic: str, partition: int, offset: int) -> None:
+        """Called in the thread that sends."""
+        place = topic, partition
+        self._reached[place] = max(offset + 1, self._reached.get(place, 0))
+
+    def take_position(self) -> Position:
+        """Of what was delivered since it was last taken."""
+        reached, self._reached = self._reached, {}
+        return Position(offsets=reached)
 
 
 class EngineDoor:
@@ -34,30 +54,40 @@ class EngineDoor:
         transport: Transport,
         *,
         lane: Lane | None = None,
-        open_data: Callable[[], Transport] | None = None,
+        open_data: Callable[[OnDelivered], Transport] | None = None,
     ) -> None:
         self.hub = WatchHub()
         self._transport, self._lane = transport, lane
         self._connection = Connection(transport, 0.0, self.hub.put)
         self._open_data = open_data
-        self._idle: list[Transport] = []
+        self._idle: list[DataWay] = []
         self._uploads = asyncio.Semaphore(_UPLOADS)
         self._senders = ThreadPoolExecutor(_SENDERS, "gateway-asks")
         self.readers = ThreadPoolExecutor(_UPLOADS, "gateway-tuples")  # of bodies with tuples
         self._in_flight: dict[bytes, asyncio.Task[Message]] = {}  # by the message
         self._silence, self._look_again = "it was not asked yet", 0.0
 
-    async def ask(self, message: Message, timeout: float, *, fresh: bool = False) -> Message:
+    async def ask(
+        self,
+        message: Message,
+        timeout: float,
+        *,
+        fresh: bool = False,
+        at_least: Position = NOWHERE,
+    ) -> Message:
         """The reply to a message, which has an `id`; ClientError if none comes.
 
-        `fresh` passes the lane by. Of a message that is in flight already the one reply serves
+        `fresh` passes the lane by, which otherwise waits until it is as far as `at_least`. Of a
+        message that is in flight already the one reply serves
         both, as the engine has one outcome for both; BadInput if only its id is: whoever knows the
         id of somebody else's request must not get the reply.
         """
         if self._lane is not None and not fresh:
-            reply = await self._lane(message)
+            began = asyncio.get_running_loop().time()
+            reply = await self._lane.reply(message, timeout * _SHARE_OF_LANE, at_least)
             if reply is not None:
                 return reply
+            timeout -= asyncio.get_running_loop().time() - began
         key = encode(message)
         task = self._in_flight.get(key)
         if task is None:
@@ -99,30 +129,37 @@ class EngineDoor:
         return self._silence
 
     @contextlib.asynccontextmanager
-    async def data(self, timeout: float) -> AsyncIterator[Transport]:
-        """A transport for tuples that nobody else uses meanwhile; TimeoutError if all are in use.
+    async def data(self, timeout: float) -> AsyncIterator[DataWay]:
+        """A way for tuples that nobody else uses meanwhile; TimeoutError if all are in use.
 
-        Whoever has it flushes it, whatever happens: the next one begins with nothing on its way.
+        Whoever has it flushes its transport, whatever happens, and takes its position: the next
+        one begins with nothing on its way.
         """
         async with asyncio.timeout(timeout):
             await self._uploads.acquire()
         try:
             if self._open_data is None:
-                yield self._transport
+                yield DataWay(lambda _: self._transport)
                 return
-            transport = self._idle.pop() if self._idle else self._open_data()
+            way = self._idle.pop() if self._idle else DataWay(self._open_data)
             try:
-                yield transport
+                yield way
             finally:
-                self._idle.append(transport)
+                way.take_position()
+                self._idle.append(way)
         finally:
             self._uploads.release()
+
+    async def close_lane(self) -> None:
+        """In the event loop, before `close`."""
+        if self._lane is not None:
+            await self._lane.close()
 
     def close(self) -> None:
         """Requests in flight fail; tuples that were sent are delivered."""
         self._senders.shutdown()
         self.readers.shutdown()
         self._connection.close()
-        for transport in [self._transport, *self._idle]:
+        for transport in [self._transport, *(way.transport for way in self._idle)]:
             with contextlib.suppress(ClientError):
                 transport.close()

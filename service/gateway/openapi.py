@@ -10,6 +10,7 @@ import msgspec
 from sde.wire.forms import JsonObject
 from service.gateway.asking import MOST_QUESTIONS
 from service.gateway.events import MOST_WATCHES
+from service.gateway.position import AT_LEAST, LONGEST, POSITION
 from service.gateway.problems import MEDIA_TYPE
 from service.gateway.routes import ROUTES, Route
 from service.gateway.tuples import FIELDS, FORMS
@@ -36,6 +37,12 @@ _KEY = {
     "in": "header",
     "description": "the id of the request: a repeat has the outcome of the first",
     "schema": {"type": "string", "minLength": 1, "maxLength": 512},
+}
+_AT_LEAST = {
+    "name": AT_LEAST,
+    "in": "header",
+    "description": f"what `{POSITION}` of responses said: answers wait until they show that much",
+    "schema": {"type": "string", "maxLength": LONGEST},
 }
 
 
@@ -70,6 +77,8 @@ def _operation(route: Route, components: JsonObject) -> JsonObject:
     found: JsonObject = {"summary": _summary(route), "responses": _responses(route)}
     if route.handler in ("ask", "create"):
         parameters.append(_KEY)
+    if route.handler in ("ask", "create", "estimates", "tuples"):
+        parameters.append(_AT_LEAST)
     if route.has_body and route.asks is not None:
         needed = sorted(required & fields.keys())
         body = {"type": "object", "properties": fields, "required": needed}

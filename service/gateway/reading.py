@@ -18,6 +18,7 @@ from sde import wire
 from sde.wire import Code, Refusal, Request
 from sde.wire.forms import JsonObject
 from service.gateway.bodies import read_json
+from service.gateway.position import AT_LEAST, NOWHERE, Position, read_positions
 from service.gateway.problems import Problem, problem_of_fault
 from service.gateway.routes import Route
 from service.http_settings import HttpSettings
@@ -65,6 +66,15 @@ def text_header(http: HttpRequest, name: str) -> str:
         return http.headers.get(name, "").encode("latin-1").decode()
     except UnicodeDecodeError:
         raise Problem(400, Code.BAD_ENCODING, f"the header {name}: expected UTF-8") from None
+
+
+def read_at_least(http: HttpRequest) -> Position:
+    """How far the answer has to be; Problem for what no gateway said."""
+    texts = http.headers.getlist(AT_LEAST)
+    try:
+        return read_positions(texts) if texts else NOWHERE
+    except ValueError as error:
+        raise Problem(422, Code.BAD_REQUEST, f"{AT_LEAST}: {error}", AT_LEAST) from None
 
 
 def take_fresh(fields: JsonObject) -> bool:

@@ -56,6 +56,7 @@ class GatewayServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._door.hub.close()
         await super().shutdown(sockets)
+        await self._door.close_lane()
 
 
 class _Protocol(H11Protocol):

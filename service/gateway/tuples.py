@@ -60,7 +60,8 @@ class _Upload:
 
     def __init__(self, call: Call) -> None:
         self.sent = 0
-        self._door, self._patience = call.door, call.settings.answer_seconds
+        self._call, self._door = call, call.door
+        self._patience = call.settings.answer_seconds
         self._dataset = call.path["dataset"]
         query = call.http.query_params
         self._stream, self._time = query.get("stream", "stream"), query.get("time")
@@ -75,10 +76,13 @@ class _Upload:
     async def run(self, pieces: _PiecesOfLanes) -> None:
         """Send them all; Problem says what was sent, if not all was."""
         try:
-            async with self._door.data(self._patience) as transport:
+            async with self._door.data(self._patience) as way:
                 loop = asyncio.get_running_loop()
-                work = loop.run_in_executor(self._door.readers, self._send, transport, pieces)
-                await asyncio.shield(work)
+                work = loop.run_in_executor(self._door.readers, self._send, way.transport, pieces)
+                try:
+                    await asyncio.shield(work)
+                finally:
+                    self._call.position = way.take_position()
         except ClientError as error:
             problem = problem_of_error(error)
         except TimeoutError:
@@ -88,6 +92,7 @@ class _Upload:
         else:
             return
         problem.more["sent"] = self.sent
+        problem.headers |= self._call.position_header
         raise problem
 
     def _send(self, transport: Transport, pieces: _PiecesOfLanes) -> None:

@@ -311,20 +311,29 @@ def test_a_silent_engine_is_told_in_time_and_why_is_for_the_log(serve, monkeypat
     assert served.http.get("/v1/synopses/trades").status_code == 404
 
 
-def test_a_lane_answers_before_kafka_unless_the_answer_must_be_fresh(serve):
-    asked = []
+class Known:
+    """A lane that knows estimates; it keeps what it was asked."""
 
-    async def lane(message):
-        asked.append(message["op"])
+    def __init__(self):
+        self.asked = []
+
+    async def reply(self, message, seconds, at_least):
+        self.asked.append((message["op"], at_least))
         if message["op"] != wire.Ask.__struct_config__.tag:
             return None
         return {"status": "ok", "request": message["id"], "op": message["op"], "value": 42}
 
+    async def close(self):
+        self.asked.append("closed")
+
+
+def test_a_lane_answers_before_kafka_unless_the_answer_must_be_fresh(serve):
+    lane = Known()
     served = serve(lane=lane)
     served.create()
     path, body = "/v1/synopses/trades/estimate", {"query": {"key": "ann"}}
     assert served.http.post(path, json=body).json()["value"] == 42
     assert served.http.post(path, json={**body, "fresh": True}).json()["value"] == 0.0
-    assert asked.count("estimate") == 1
+    assert [op for op, _ in lane.asked].count("estimate") == 1
     assert "fresh" not in str(served.transport.requests)
     assert served.http.post(path, json={**body, "fresh": "yes"}).status_code == 422

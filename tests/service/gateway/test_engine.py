@@ -108,7 +108,7 @@ def test_requests_in_flight_fail_when_the_door_closes():
 def test_each_body_with_tuples_has_a_transport_of_its_own():
     opened = []
 
-    def open_data():
+    def open_data(on_delivered):
         opened.append(InMemoryTransport())
         return opened[-1]
 
