@@ -4,6 +4,7 @@ from clients.answers import Answer
 from clients.client import Client
 from clients.descriptions import Description, SiteInfo, SnapshotInfo, StreamInfo, WatchInfo
 from clients.errors import (
+    AccessDenied,
     AnswerTimeout,
     BadInput,
     BadParameter,
@@ -36,6 +37,7 @@ from clients.errors import (
     VersionExists,
 )
 from clients.handle import SynopsisHandle
+from clients.http.transport import HttpTransport
 from clients.kafka import KafkaTransport
 from clients.kinds import Kind
 from clients.memory import InMemoryTransport
@@ -48,6 +50,7 @@ from clients.transport import Topics, Transport
 from clients.watch import Watch
 
 __all__ = [
+    "AccessDenied",
     "Answer",
     "AnswerTimeout",
     "BadInput",
@@ -62,6 +65,7 @@ __all__ = [
     "DeliveryFailed",
     "Description",
     "EngineFailed",
+    "HttpTransport",
     "InMemoryTransport",
     "Interval",
     "KafkaTransport",

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clients.errors import BadInput, Unreachable
+from clients.http.address import SCHEMES
+from clients.http.transport import HttpTransport
 from clients.kafka import KafkaTransport
 from clients.kafka_config import KafkaSettings
 from clients.topic_reader import SECONDS_TO_CONNECT
@@ -134,12 +136,25 @@ def transport_to(
     settings: KafkaSettings | None = None,
     topics: Topics | Mapping[str, str] | None = None,
     patience: float = SECONDS_TO_CONNECT,
+    *,
+    token: str | None = None,
+    ca_file: str | os.PathLike[str] | None = None,
 ) -> Transport:
-    """To the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or the engine found here.
+    """To the gateway at a URL, or the Kafka at an address; without one SDE_BOOTSTRAP_SERVERS, or
+    the engine found here.
 
     `settings` are those of librdkafka; `topics` are the names of the engine's topics, all or by
-    their roles; `patience` is how many seconds a request may wait.
+    their roles; `patience` is how many seconds a request may wait; `token` and `ca_file` are for a
+    gateway.
     """
+    if isinstance(engine, str) and engine.lower().startswith(SCHEMES):
+        for name, value in (("settings", settings), ("topics", topics)):
+            if value is not None:
+                raise BadInput(f"{name}: expected with the address of a Kafka, not with a URL")
+        return HttpTransport(engine, token=token, ca_file=ca_file, patience=patience)
+    for name, said in (("token", token), ("ca_file", ca_file)):
+        if said is not None:
+            raise BadInput(f"{name}: expected with the URL of a gateway: http://HOST:PORT")
     if engine is not None and not isinstance(engine, str):
         for name, value in (("settings", settings), ("topics", topics)):
             if value is not None:

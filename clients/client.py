@@ -41,13 +41,15 @@ from sde import wire
 class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequests):
     """Requests to an engine and tuples for it. May be used by several threads.
 
-    `engine` is the address of its Kafka, or a transport. Without it the engine is found as the
+    `engine` is the address of its Kafka, the URL of its gateway (`http://HOST:PORT`), or a
+    transport. Without it the engine is found as the
     commands find it: SDE_BOOTSTRAP_SERVERS in the environment, or the engine that was started in
     this folder (or whose data folder SDE_DATA_DIR names). A request waits `timeout` (seconds, or
     "1m") for its answer, if not told otherwise the seconds in SDE_TIMEOUT, or 10. The
     `submit_…` methods do not wait: thousands of requests can be in flight. `settings` go to
     librdkafka as they are: `settings={"security.protocol": "SSL"}`. `topics` are the names of the
-    engine's topics where they are not the usual ones: `topics={"data": "shop-data"}`.
+    engine's topics where they are not the usual ones: `topics={"data": "shop-data"}`. A gateway
+    may ask for a `token`; `ca_file` names the authority of its certificate.
     """
 
     def __init__(
@@ -57,9 +59,12 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequ
         timeout: Seconds | None = None,
         settings: KafkaSettings | None = None,
         topics: Topics | Mapping[str, str] | None = None,
+        token: str | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
     ) -> None:
         patience = _default_timeout() if timeout is None else seconds("timeout", timeout)
-        super().__init__(transport_to(engine, settings, topics, patience))
+        transport = transport_to(engine, settings, topics, patience, token=token, ca_file=ca_file)
+        super().__init__(transport)
         self._connection = Connection(self._transport, patience)
 
     def submit_create(

@@ -24,6 +24,12 @@ class ClosedTransport:
     def send_request(self, request: Message, on_failure: OnFailure) -> None:
         _refuse()
 
+    def follow(self, watch_id: str, *, runs: bool) -> None:
+        _refuse()
+
+    def leave(self, watch_id: str) -> None:
+        pass
+
     def send_data(self, payload: bytes, *, lane: int) -> None:
         _refuse()
 

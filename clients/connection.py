@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+import weakref
 from collections.abc import Callable
 from typing import Protocol, Self, TypeVar
 
@@ -104,10 +105,14 @@ class Connection:
         seconds = max(self._timeout, at_least)
         return Pending(request, future, read, seconds, on_timeout)
 
-    def follow(self, watch_id: str) -> Feed:
-        """The numbered answers of a watch, beginning now."""
+    def follow(self, watch_id: str, *, runs: bool) -> Feed:
+        """The numbered answers of a watch, beginning now; it `runs`, or is to be begun."""
         self._listen()
-        return self._mailbox.follow(watch_id)
+        feed = self._mailbox.follow(watch_id)
+        # When nobody holds it any more, nobody reads.
+        weakref.finalize(feed, self._transport.leave, watch_id).atexit = False
+        self._transport.follow(watch_id, runs=runs)
+        return feed
 
     def trouble(self) -> str:
         return self._transport.trouble()

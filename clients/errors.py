@@ -28,6 +28,7 @@ ClientError
     ├── UnknownPlugin
     ├── PluginInUse       synopses are made of the plug-in
     ├── Quarantined       the synopsis is of a plug-in that misbehaved
+    ├── AccessDenied      the gateway does not know the token, or it is not enough
     ├── LimitExceeded     a limit of the engine: synopses, bytes, streams, size of a message
     └── EngineFailed      the engine could not finish, through no fault of the request
 """
@@ -166,6 +167,10 @@ class Quarantined(Refused):
     pass
 
 
+class AccessDenied(Refused):
+    pass
+
+
 class LimitExceeded(Refused):
     pass
 
@@ -203,8 +208,13 @@ _BY_CODE: dict[str, type[Refused]] = {
     Code.PASSED_OVER: EngineFailed,
     Code.INTERNAL: EngineFailed,
 }
+_BY_CODE_OF_GATEWAYS: dict[str, type[Refused]] = {
+    "unauthorized": AccessDenied,
+    "forbidden": AccessDenied,
+}
 
 
 def refused(reply: dict[str, Any]) -> Refused:
     """The error for a fault; an engine newer than this client may send codes unknown here."""
-    return _BY_CODE.get(str(reply.get("code")), Refused)(reply)
+    code = str(reply.get("code"))
+    return (_BY_CODE.get(code) or _BY_CODE_OF_GATEWAYS.get(code, Refused))(reply)

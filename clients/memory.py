@@ -53,6 +53,12 @@ class InMemoryTransport:
         if self._on_reply is not None:
             self._on_reply({**head, **reply})
 
+    def follow(self, watch_id: str, *, runs: bool) -> None:
+        pass
+
+    def leave(self, watch_id: str) -> None:
+        pass
+
     def send_data(self, payload: bytes, *, lane: int) -> None:
         self.data.append(payload)
         self.data_of_lane[lane].append(payload)

@@ -8,11 +8,9 @@ from msgspec import structs
 
 from clients.connection import Connection
 from clients.kinds import Kind, library_kinds, plugin_kind
-from clients.plugins import PluginInfo, read_plugin, sign
+from clients.plugins import EXAMINATION_SECONDS, PluginInfo, read_plugin, sign
 from clients.records import Records
 from sde import wire
-
-_EXAMINATION_SECONDS = 120.0  # of a plug-in, at most
 
 
 class PluginRequests:
@@ -37,7 +35,7 @@ class PluginRequests:
         plugin = structs.replace(read_plugin(path, name), migrate=migrate)
         request = plugin if key is None else sign(plugin, key)
         return self._connection.submit(
-            request, lambda reply: PluginInfo.of(reply["value"]), _EXAMINATION_SECONDS
+            request, lambda reply: PluginInfo.of(reply["value"]), EXAMINATION_SECONDS
         ).result()
 
     def plugins(self) -> Records[PluginInfo]:

@@ -19,6 +19,8 @@ from clients.transport import Message
 from sde.wire import Plugin
 from sde.wire.plugins import NAME_FORM, signed_bytes
 
+EXAMINATION_SECONDS = 120.0  # of a plug-in by the engine, at most
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginInfo:

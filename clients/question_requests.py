@@ -170,21 +170,27 @@ class QuestionRequests:
             drift=drift,
             **fields,
         )
-        watch = self._following(watch_id, timeout, columns_of(fields["query"].get("type")))
+        columns = columns_of(fields["query"].get("type"))
+        watch = self._following(watch_id, timeout, columns, runs=False)
         return self._connection.submit(request, lambda reply: watch)
 
     watch = waiting(submit_watch)
 
     def watching(self, watch_id: str, /, *, timeout: Seconds | None = None) -> Watch:
         """A watch that runs already, with its answers from now on; nothing is asked."""
-        return self._following(watch_id, timeout)
+        return self._following(watch_id, timeout, runs=True)
 
     def _following(
-        self, watch_id: str, timeout: Seconds | None, columns: tuple[str, ...] = ()
+        self,
+        watch_id: str,
+        timeout: Seconds | None,
+        columns: tuple[str, ...] = (),
+        *,
+        runs: bool,
     ) -> Watch:
         """The watch, which hears of answers from now on: before any can come."""
         patience = None if timeout is None else seconds("timeout", timeout)
-        feed = self._connection.follow(watch_id)
+        feed = self._connection.follow(watch_id, runs=runs)
         return Watch(watch_id, feed, patience, self.unwatch, self._connection.trouble, columns)
 
     def unwatch(self, watch_id: str, /) -> None:

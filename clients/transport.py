@@ -35,6 +35,12 @@ class Transport(Protocol):
     def send_request(self, request: Message, on_failure: OnFailure) -> None:
         """Send without waiting; `on_failure` is called if the request cannot be delivered."""
 
+    def follow(self, watch_id: str, *, runs: bool) -> None:
+        """Answers of this watch are wanted, until `leave`; it `runs`, or is to be begun now."""
+
+    def leave(self, watch_id: str) -> None:
+        """Nobody reads its answers any more. Does not wait, and takes no lock."""
+
     def send_data(self, payload: bytes, *, lane: int) -> None:
         """Send without waiting. Messages of one lane keep their order."""
 

@@ -32,6 +32,12 @@ class LocalTransport:
     def send_request(self, request: dict[str, Any], on_failure: Callable[..., None]) -> None:
         self._batch([request])
 
+    def follow(self, watch_id: str, *, runs: bool) -> None:
+        pass  # a client hears of all
+
+    def leave(self, watch_id: str) -> None:
+        pass
+
     def send_data(self, payload: bytes, *, lane: int) -> None:
         with self._lock:
             self._data.append(payload)

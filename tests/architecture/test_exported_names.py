@@ -14,8 +14,9 @@ from synopses import Synopsis
 
 NAMES = {
     "clients": """
-        Answer AnswerTimeout BadInput BadParameter BadQuery BadRequest BadState BrokenLaw
-        Client ClientError ClosedClient DeliveryFailed Description EngineFailed InMemoryTransport
+        AccessDenied Answer AnswerTimeout BadInput BadParameter BadQuery BadRequest BadState
+        BrokenLaw Client ClientError ClosedClient DeliveryFailed Description EngineFailed
+        HttpTransport InMemoryTransport
         Interval KafkaTransport Kind LimitExceeded MissingExtra NotMergeable Pending
         PluginInUse PluginInfo Quarantined Record Records Refused SiteInfo SnapshotInfo
         SourceInfo SourceMapping SourcePreview StreamInfo SynopsisExists
@@ -40,7 +41,7 @@ OCCASION = "every on threshold when each drift timeout"
 BATCH = "requests data partition time"
 METHODS: dict[type, dict[str, str]] = {
     Client: {
-        "__init__": "engine timeout settings topics",
+        "__init__": "engine timeout settings topics token ca_file",
         "add_plugin": "path name key migrate",
         "add_source": "name topic start **mapping",
         "close": "",
@@ -111,6 +112,8 @@ METHODS: dict[type, dict[str, str]] = {
         "__init__": "engine",
         "close": "",
         "flush": "",
+        "follow": "watch_id runs",
+        "leave": "watch_id",
         "listen": "on_reply",
         "send_data": "payload lane",
         "send_request": "request on_failure",

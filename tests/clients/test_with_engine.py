@@ -1,6 +1,8 @@
-"""The client with a real engine in the same process."""
+"""The client with a real engine in the same process: directly, and through a gateway."""
 
 import base64
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from click.testing import CliRunner
@@ -17,21 +19,45 @@ from clients import (
 from clients.cli import main
 from clients.plugin_template import new_files
 from sde.testing import LocalEngine, LocalTransport
+from service.http_settings import HttpSettings
 from synopses import CountMin, HyperLogLog
+from tests.service.gateway.conftest import Served
 
 START = 1_700_000_000_000
 ROWS = [("s", {"k": "a", "v": 2.0}, START), ("s", {"k": "b", "v": 3.0}, START + 1000)]
 ROWS += [("t", {"k": "a", "v": 5.0}, START + 2000)]
 
 
-@pytest.fixture
-def transport(tmp_path) -> LocalTransport:
-    return LocalTransport(LocalEngine(snapshots=tmp_path / "snapshots"))
+# Over HTTP the answers of a watch come a moment later, and nobody can tell that none comes.
+at_once = pytest.mark.parametrize("way", ["directly"], indirect=True)
+
+
+@pytest.fixture(params=["directly", "over http"])
+def way(request, tmp_path) -> Iterator[tuple[LocalTransport, Client]]:
+    """What the engine hears, and a client of it."""
+    snapshots = tmp_path / "snapshots"
+    if request.param == "directly":
+        transport = LocalTransport(LocalEngine(snapshots=snapshots))
+        yield transport, Client(transport, timeout=0.0)  # replies come before a request returns
+    else:
+        with ExitStack() as stack:
+            served = Served(HttpSettings(listen="127.0.0.1:0"), stack, snapshots=snapshots)
+            yield served.transport, stack.enter_context(Client(served.url, timeout=30))
 
 
 @pytest.fixture
-def sde(transport) -> Client:
-    return Client(transport, timeout=0.0)  # replies are there before a request returns
+def transport(way) -> LocalTransport:
+    return way[0]
+
+
+@pytest.fixture
+def sde(way) -> Client:
+    return way[1]
+
+
+def command(transport, words):
+    """The command line, beside a client of the same engine."""
+    return CliRunner().invoke(main, words, obj=LocalTransport(transport.engine))
 
 
 def test_an_answer_has_value_and_bounds(sde) -> None:
@@ -49,7 +75,9 @@ def test_an_answer_warns_of_a_field_that_no_tuple_has(sde, transport) -> None:
     answer = names.estimate()
     warning = "field 'nmae' was in none of 3 tuples"
     assert (answer.value, answer.lower, answer.warnings) == (None, None, (warning,))
-    printed = CliRunner().invoke(main, ["estimate", "names", "--timeout", "0"], obj=transport)
+    printed = CliRunner().invoke(
+        main, ["estimate", "names", "--timeout", "0"], obj=LocalTransport(transport.engine)
+    )
     assert f"warning: {warning}" in printed.stderr
 
 
@@ -63,14 +91,18 @@ def test_lists_are_lists_in_questions_watches_and_on_the_command_line(sde, trans
         assert next(answers).value == [1 / 3, 1.0]
     for points in ("[2,5]", "2,5"):
         words = ["estimate", "u", "--ask", "cdf", f"points={points}"]
-        assert "0.333333" in CliRunner().invoke(main, words, obj=transport).stdout
+        assert "0.333333" in command(transport, words).stdout
 
 
 def test_a_condition_and_a_key_of_several_fields_in_python_and_on_the_command_line(
     sde, transport
 ) -> None:
     def run(*words: str) -> str:
-        return CliRunner().invoke(main, [*words, "--timeout", "0"], obj=transport).output
+        return (
+            CliRunner()
+            .invoke(main, [*words, "--timeout", "0"], obj=LocalTransport(transport.engine))
+            .output
+        )
 
     rows = [("s", {"venue": "XY"[n % 2], "trader": n % 5, "qty": n}) for n in range(100)]
     exact = sum(v["qty"] >= 50 and v["venue"] == "X" and v["trader"] == 4 for _, v in rows)
@@ -95,7 +127,11 @@ def test_a_wrong_condition_is_refused_with_its_place(sde, transport) -> None:
         sde.create("count_min", dataset="d", key="k", where="qty>")
     assert refused.value.field == "where"
     words = ["create", "count_min", "--dataset", "d", "--key", "k", "--where", "'a' * 2"]
-    printed = CliRunner().invoke(main, [*words, "--timeout", "0"], obj=transport).output
+    printed = (
+        CliRunner()
+        .invoke(main, [*words, "--timeout", "0"], obj=LocalTransport(transport.engine))
+        .output
+    )
     assert "found a text before '*', expected a number" in printed
     assert "sde kinds" not in printed
 
@@ -190,7 +226,7 @@ def test_a_version_comes_back_in_its_place_or_as_another(sde) -> None:
 
 def test_a_watch_by_the_clock_answers_when_time_passes(sde, transport) -> None:
     counts = sde.create("count_min", dataset="d", key="k")
-    with counts.watch(key="a", every="1s", timeout=0.0) as answers:
+    with counts.watch(key="a", every="1s", timeout=30) as answers:
         sde.send_many("d", ROWS)
         for second in (1, 2):
             transport.tick(START + 1000 * second)
@@ -198,6 +234,7 @@ def test_a_watch_by_the_clock_answers_when_time_passes(sde, transport) -> None:
     assert "unwatch" in answers.ended
 
 
+@at_once
 def test_a_watch_answers_when_the_value_moved_far_enough(sde) -> None:
     counts = sde.create("count_min", dataset="d", key="k")
     with counts.watch("total", on="change", threshold=3) as answers:
@@ -211,6 +248,7 @@ def test_a_watch_answers_when_the_value_moved_far_enough(sde) -> None:
         assert answers.poll().value == 7.0
 
 
+@at_once
 def test_a_watch_for_each_key_says_which(sde) -> None:
     counts = sde.create("count_min", dataset="d", key="k")
     with counts.watch(on="change", each="key") as answers:
@@ -238,9 +276,11 @@ def test_an_argument_of_a_question_may_have_the_name_of_an_option(sde, transport
     assert asked["query"] == {"type": "similar", "stream": "s"}
     assert "stream" not in asked
     line = ["estimate", "u", "--ask", "similar", "stream=s"]
-    refused = CliRunner().invoke(main, line, obj=transport)
+    refused = command(transport, line)
     assert "query.stream='s'" in refused.stderr
-    usage = CliRunner().invoke(main, ["estimate", "u", "--ask", "pairs", "stream=s"], obj=transport)
+    usage = CliRunner().invoke(
+        main, ["estimate", "u", "--ask", "pairs", "stream=s"], obj=LocalTransport(transport.engine)
+    )
     assert "expected --stream s" in usage.stderr
 
 
@@ -287,7 +327,9 @@ def test_a_wrong_field_is_refused_by_the_engine_with_its_name(sde, ask, error, f
 
 def test_the_command_line_works_with_it_too(transport, tmp_path) -> None:
     def run(line: str) -> str:
-        result = CliRunner().invoke(main, [*line.split(), "--timeout", "0"], obj=transport)
+        result = CliRunner().invoke(
+            main, [*line.split(), "--timeout", "0"], obj=LocalTransport(transport.engine)
+        )
         assert result.exit_code == 0, result.output
         return result.stdout
 
