@@ -1,6 +1,8 @@
 """The client of the Synopses Data Engine: `Client`, its transports, and the errors it raises."""
 
 from clients.answers import Answer
+from clients.async_client import AsyncClient, AsyncSynopsisHandle
+from clients.async_watch import AsyncWatch, Opening
 from clients.client import Client
 from clients.descriptions import Description, SiteInfo, SnapshotInfo, StreamInfo, WatchInfo
 from clients.errors import (
@@ -36,7 +38,7 @@ from clients.errors import (
     Untrusted,
     VersionExists,
 )
-from clients.handle import SynopsisHandle
+from clients.handle import HasUid, SynopsisHandle
 from clients.http.transport import HttpTransport
 from clients.kafka import KafkaTransport
 from clients.kinds import Kind
@@ -53,6 +55,9 @@ __all__ = [
     "AccessDenied",
     "Answer",
     "AnswerTimeout",
+    "AsyncClient",
+    "AsyncSynopsisHandle",
+    "AsyncWatch",
     "BadInput",
     "BadParameter",
     "BadQuery",
@@ -65,6 +70,7 @@ __all__ = [
     "DeliveryFailed",
     "Description",
     "EngineFailed",
+    "HasUid",
     "HttpTransport",
     "InMemoryTransport",
     "Interval",
@@ -73,6 +79,7 @@ __all__ = [
     "LimitExceeded",
     "MissingExtra",
     "NotMergeable",
+    "Opening",
     "Pending",
     "PluginInUse",
     "PluginInfo",

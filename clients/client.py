@@ -136,24 +136,30 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequ
     submit_create.__doc__ = f"{submit_create.__doc__}\n{fields_of_kinds()}"  # `help` tells them
     create = waiting(submit_create)
 
-    def delete(
+    def submit_delete(
         self, uid: Uid, /, *, sites: Sites | None = None, deadline: Duration | None = None
-    ) -> None:
+    ) -> Pending[None]:
         """End a synopsis, at the `sites` named too; each has to confirm it."""
         request = wire.Delete(uid=text(uid), sites=site_names(sites), deadline=duration(deadline))
-        self._connection.submit(request, lambda reply: None).result()
+        return self._connection.submit(request, lambda reply: None)
 
-    def describe(self, uid: Uid, /, *, digest: bool = False) -> Description:
+    delete = waiting(submit_delete)
+
+    def submit_describe(self, uid: Uid, /, *, digest: bool = False) -> Pending[Description]:
         """The definition of a synopsis, and its figures; with its `digest` if it is large, too."""
 
         def read(reply: Message) -> Description:
             return Description.of({"uid": text(uid), **reply["value"]})
 
-        return self._connection.submit(wire.Describe(uid=text(uid), digest=digest), read).result()
+        return self._connection.submit(wire.Describe(uid=text(uid), digest=digest), read)
 
-    def list(self, dataset: str | None = None) -> Records[Description]:
+    describe = waiting(submit_describe)
+
+    def submit_list(self, dataset: str | None = None) -> Pending[Records[Description]]:
         """All synopses, or those of one data set, in the order of their uids."""
-        return self._connection.fetch_pages(wire.ListAll(dataset=dataset), Description)
+        return self._connection.submit_pages(wire.ListAll(dataset=dataset), Description)
+
+    list = waiting(submit_list)
 
     def synopsis(self, uid: Uid) -> SynopsisHandle:
         """A handle of a synopsis that exists already; nothing is asked."""
@@ -162,9 +168,11 @@ class Client(Sender, QuestionRequests, StateRequests, PluginRequests, SourceRequ
     def _handle_of(self, reply: Message) -> SynopsisHandle:
         return SynopsisHandle(reply["uid"], self, reply.get("kind", ""), reply.get("dataset", ""))
 
-    def sites(self, *, deadline: Duration | None = None) -> Records[SiteInfo]:
+    def submit_sites(self, *, deadline: Duration | None = None) -> Pending[Records[SiteInfo]]:
         """The sites the engine knows, itself among them, and whether they answer in time ("3s")."""
-        return self._connection.fetch_list(wire.Sites(deadline=duration(deadline)), SiteInfo)
+        return self._connection.submit_list(wire.Sites(deadline=duration(deadline)), SiteInfo)
+
+    sites = waiting(submit_sites)
 
     def submit(self, op: str, /, **fields: Any) -> Pending[Message]:
         """Any request of the wire format, without waiting; its result is the whole reply."""

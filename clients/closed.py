@@ -16,25 +16,25 @@ class ClosedTransport:
 
     @property
     def lanes(self) -> int:
-        _refuse()
+        refuse_closed()
 
     def listen(self, on_reply: OnReply) -> None:
-        _refuse()
+        refuse_closed()
 
     def send_request(self, request: Message, on_failure: OnFailure) -> None:
-        _refuse()
+        refuse_closed()
 
     def follow(self, watch_id: str, *, runs: bool) -> None:
-        _refuse()
+        refuse_closed()
 
     def leave(self, watch_id: str) -> None:
         pass
 
     def send_data(self, payload: bytes, *, lane: int) -> None:
-        _refuse()
+        refuse_closed()
 
     def flush(self) -> None:
-        _refuse()
+        refuse_closed()
 
     def trouble(self) -> str:
         return ""
@@ -43,5 +43,6 @@ class ClosedTransport:
         pass
 
 
-def _refuse() -> NoReturn:
+def refuse_closed() -> NoReturn:
+    """What every use of a closed client raises."""
     raise ClosedClient("the client is closed: make a new one, or ask inside its `with` block")

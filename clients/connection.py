@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol, Self, TypeVar
 
 from msgspec import structs
@@ -50,7 +50,7 @@ class Connection:
         self._lock = threading.Lock()
 
     def submit(
-        self, request: Request, read: Callable[[Message], T], at_least: float = 0.0
+        self, request: Request, read: Callable[[Message], T | Pending[T]], at_least: float = 0.0
     ) -> Pending[T]:
         """Send a request; `read` makes its result of the reply.
 
@@ -58,31 +58,36 @@ class Connection:
         """
         return self.submit_message(_message(request), read, at_least)
 
-    def fetch_list(self, request: Request, item: type[ItemT]) -> Records[ItemT]:
-        """Send a request whose answer is a list of such items, and wait."""
-        reply = self.submit(request, lambda reply: reply).result()
-        return _listed(reply["value"], item, reply)
+    def submit_list(self, request: Request, item: type[ItemT]) -> Pending[Records[ItemT]]:
+        """Send a request whose answer is a list of such items."""
+        return self.submit(request, lambda reply: _listed(reply["value"], item, reply))
 
-    def fetch_pages(self, request: Paged, item: type[ItemT]) -> Records[ItemT]:
-        """The same for a list that comes in pages: all of them, one request each."""
-        found: list[Message] = []
-        limit = LARGEST_PAGE
-        while True:
-            request = structs.replace(request, limit=limit)
-            try:
-                reply = self.submit(request, lambda reply: reply).result()
-            except Refused as refusal:
-                if refusal.code != Code.TOO_LARGE or limit == 1:
-                    raise
-                limit = max(1, limit // 8)
-                continue
-            found += reply["value"]
+    def submit_pages(
+        self, request: Paged, item: type[ItemT], found: tuple[Message, ...] = ()
+    ) -> Pending[Records[ItemT]]:
+        """The same for a list that comes in pages, one request each; `found` came before."""
+        limit = request.limit or LARGEST_PAGE
+        page = structs.replace(request, limit=limit)
+
+        def read(reply: Message) -> Records[ItemT] | Pending[Records[ItemT]]:
+            listed = (*found, *reply["value"])
             if "next" not in reply:
-                return _listed(found, item, reply)
-            request = structs.replace(request, after=reply["next"])
+                return _listed(listed, item, reply)
+            return self.submit_pages(structs.replace(page, after=reply["next"]), item, listed)
+
+        def smaller(refusal: Refused) -> Pending[Records[ItemT]]:
+            if refusal.code != Code.TOO_LARGE or limit == 1:
+                raise refusal
+            return self.submit_pages(structs.replace(page, limit=max(1, limit // 8)), item, found)
+
+        return self.submit_message(_message(page), read, on_refusal=smaller)
 
     def submit_message(
-        self, fields: Message, read: Callable[[Message], T], at_least: float = 0.0
+        self,
+        fields: Message,
+        read: Callable[[Message], T | Pending[T]],
+        at_least: float = 0.0,
+        on_refusal: Callable[[Refused], Pending[T]] | None = None,
     ) -> Pending[T]:
         """Send a request as it is on the wire; a field that is None is left out."""
         self._listen()
@@ -103,7 +108,7 @@ class Connection:
             self._mailbox.forget(request_id)
             raise
         seconds = max(self._timeout, at_least)
-        return Pending(request, future, read, seconds, on_timeout)
+        return Pending(request, future, read, seconds, on_timeout, on_refusal)
 
     def follow(self, watch_id: str, *, runs: bool) -> Feed:
         """The numbered answers of a watch, beginning now; it `runs`, or is to be begun."""
@@ -135,7 +140,7 @@ class Connection:
         self._mailbox.deliver(reply)
 
 
-def _listed(found: list[Message], item: type[ItemT], last: Message) -> Records[ItemT]:
+def _listed(found: Iterable[Message], item: type[ItemT], last: Message) -> Records[ItemT]:
     """An empty list has the columns that a full one may have. `last`: the reply that ended it."""
     return Records(map(item.of, found), declared_columns(item), last.get("warnings", ()))
 

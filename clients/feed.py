@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 
 from clients.errors import TransportError
 from clients.transport import Message
@@ -21,6 +22,11 @@ class Feed:
         self._last = 0
         self._failure: TransportError | None = None
         self._changed = threading.Condition()
+        self._on_change: Callable[[], None] = lambda: None
+
+    def tell(self, on_change: Callable[[], None]) -> None:
+        """Call this, in the thread that hears, whenever `take` may have something."""
+        self._on_change = on_change
 
     def put(self, reply: Message) -> None:
         number = reply.get("number")
@@ -35,11 +41,13 @@ class Feed:
                     self.dropped += 1
                 self._unread.append(reply)
             self._changed.notify_all()
+        self._on_change()
 
     def fail(self, failure: TransportError) -> None:
         with self._changed:
             self._failure = failure
             self._changed.notify_all()
+        self._on_change()
 
     def take(self, seconds: float | None) -> Message | None:
         """The next answer; None if it ended, or if none comes within `seconds`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from clients.handle import Scope, Sites, Stream, SynopsisHandle, Uid
+from clients.handle import HasUid, Scope, Sites, Stream, Uid
 from clients.suggestions import check_question
 from clients.times import Duration, Moment, duration, span_of
 from clients.tuples import stream_name
@@ -26,7 +26,7 @@ class QuestionFields(TypedDict):
 
 
 def text(uid: Uid) -> str:
-    return uid.uid if isinstance(uid, SynopsisHandle) else str(uid)
+    return uid.uid if isinstance(uid, HasUid) else str(uid)
 
 
 def optional_stream(stream: Stream | None) -> str | None:
@@ -61,9 +61,9 @@ def question_fields(
     deadline: Duration | None,
     of_watch: bool = False,
 ) -> QuestionFields:
-    several = [synopses] if isinstance(synopses, str | int | SynopsisHandle) else synopses
+    several = [synopses] if isinstance(synopses, str | int | HasUid) else synopses
     for one in several:
-        kind = one.kind if isinstance(one, SynopsisHandle) else ""
+        kind = "" if isinstance(one, str | int) else getattr(one, "kind", "")
         check_question(kind, question, arguments, of_watch)
     uids = [text(uid) for uid in several]
     asked = {} if question is None else {"type": question}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from clients.answers import Answer
 from clients.descriptions import Description, SnapshotInfo, StreamInfo, WatchInfo
+from clients.pending import Pending
 from clients.records import Records
 from clients.times import Duration, Moment, Seconds
+from clients.waiting import waiting
 from clients.watch import Watch
 
 if TYPE_CHECKING:
@@ -23,11 +25,22 @@ ExportFormat = Literal["native", "datasketches"]
 Sites = str | Sequence[str]
 
 
+@runtime_checkable
+class HasUid(Protocol):
+    """What is known by a uid: a handle, or a description."""
+
+    @property
+    def uid(self) -> str: ...
+
+
+Uid = str | int | HasUid
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class SynopsisHandle:
     """A synopsis that lives in the engine, known by its uid.
 
-    Its methods are those of the client, which explains their arguments.
+    Its methods are those of the client, which explains their arguments; `submit_…` do not wait.
     """
 
     uid: str
@@ -39,7 +52,7 @@ class SynopsisHandle:
         of = f", {self.kind} of {self.dataset}" if self.kind else ""
         return f"<synopsis {self.uid}{of}>"
 
-    def estimate(
+    def submit_estimate(
         self,
         question: str | None = None,
         /,
@@ -51,9 +64,9 @@ class SynopsisHandle:
         sites: Sites | None = None,
         deadline: Duration | None = None,
         **arguments: Any,
-    ) -> Answer:
+    ) -> Pending[Answer]:
         """Ask: `trades.estimate(key="AAPL")`, `trades.estimate("inner_product", orders)`."""
-        return self._client.estimate(
+        return self._client.submit_estimate(
             [self, *others],
             question,
             query=query,
@@ -65,7 +78,9 @@ class SynopsisHandle:
             **arguments,
         )
 
-    def estimate_streams(
+    estimate = waiting(submit_estimate)
+
+    def submit_estimate_streams(
         self,
         question: str | None = None,
         /,
@@ -75,17 +90,21 @@ class SynopsisHandle:
         span: tuple[Moment, Moment] | None = None,
         top: int | None = None,
         **arguments: Any,
-    ) -> Records[Answer]:
+    ) -> Pending[Records[Answer]]:
         """Ask all its streams: `prices.estimate_streams(q=0.5, top=10)`."""
-        return self._client.estimate_streams(
+        return self._client.submit_estimate_streams(
             self, question, query=query, end=end, span=span, top=top, **arguments
         )
 
-    def streams(self) -> Records[StreamInfo]:
-        """Its streams with their figures, at scope "stream"."""
-        return self._client.streams(self)
+    estimate_streams = waiting(submit_estimate_streams)
 
-    def watch(
+    def submit_streams(self) -> Pending[Records[StreamInfo]]:
+        """Its streams with their figures, at scope "stream"."""
+        return self._client.submit_streams(self)
+
+    streams = waiting(submit_streams)
+
+    def submit_watch(
         self,
         question: str | None = None,
         /,
@@ -104,9 +123,9 @@ class SynopsisHandle:
         sites: Sites | None = None,
         deadline: Duration | None = None,
         **arguments: Any,
-    ) -> Watch:
+    ) -> Pending[Watch]:
         """Ask again and again: `with trades.watch(key="AAPL", every="1s") as answers: ...`."""
-        return self._client.watch(
+        return self._client.submit_watch(
             [self, *others],
             question,
             every=every,
@@ -125,48 +144,69 @@ class SynopsisHandle:
             **arguments,
         )
 
-    def watches(self) -> Records[WatchInfo]:
-        """The watches that ask it."""
-        return self._client.watches(self)
+    watch = waiting(submit_watch)
 
-    def export(
+    def submit_watches(self) -> Pending[Records[WatchInfo]]:
+        """The watches that ask it."""
+        return self._client.submit_watches(self)
+
+    watches = waiting(submit_watches)
+
+    def submit_export(
         self,
         *,
         stream: Stream | None = None,
         format: ExportFormat = "native",
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
-    ) -> bytes:
+    ) -> Pending[bytes]:
         """Its state, to keep or to read elsewhere."""
-        return self._client.export(self, stream=stream, format=format, end=end, span=span)
+        return self._client.submit_export(self, stream=stream, format=format, end=end, span=span)
 
-    def import_state(
+    export = waiting(submit_export)
+
+    def submit_import_state(
         self, state: bytes, *, stream: Stream | None = None, replace: bool = False, tuples: int = 0
-    ) -> None:
+    ) -> Pending[None]:
         """Merge a state into it, or put it in the place of what it holds."""
-        self._client.import_state(self, state, stream=stream, replace=replace, tuples=tuples)
+        return self._client.submit_import_state(
+            self, state, stream=stream, replace=replace, tuples=tuples
+        )
 
-    def snapshot(
+    import_state = waiting(submit_import_state)
+
+    def submit_snapshot(
         self, version: str | None = None, *, replace: bool = False, keep: int | None = None
-    ) -> str:
+    ) -> Pending[str]:
         """Keep a version of it; the version's name."""
-        return self._client.snapshot(self, version, replace=replace, keep=keep)
+        return self._client.submit_snapshot(self, version, replace=replace, keep=keep)
 
-    def restore(self, version: str | None = None, *, as_uid: Uid | None = None) -> SynopsisHandle:
+    snapshot = waiting(submit_snapshot)
+
+    def submit_restore(
+        self, version: str | None = None, *, as_uid: Uid | None = None
+    ) -> Pending[SynopsisHandle]:
         """Bring a version back, the newest if none is named."""
-        return self._client.restore(self, version, as_uid=as_uid)
+        return self._client.submit_restore(self, version, as_uid=as_uid)
 
-    def snapshots(self) -> Records[SnapshotInfo]:
+    restore = waiting(submit_restore)
+
+    def submit_snapshots(self) -> Pending[Records[SnapshotInfo]]:
         """The versions that are kept of it, the oldest first."""
-        return self._client.snapshots(self)
+        return self._client.submit_snapshots(self)
 
-    def describe(self, *, digest: bool = False) -> Description:
+    snapshots = waiting(submit_snapshots)
+
+    def submit_describe(self, *, digest: bool = False) -> Pending[Description]:
         """Its definition and its figures."""
-        return self._client.describe(self, digest=digest)
+        return self._client.submit_describe(self, digest=digest)
 
-    def delete(self, *, sites: Sites | None = None, deadline: Duration | None = None) -> None:
+    describe = waiting(submit_describe)
+
+    def submit_delete(
+        self, *, sites: Sites | None = None, deadline: Duration | None = None
+    ) -> Pending[None]:
         """End it, at the `sites` named too."""
-        self._client.delete(self, sites=sites, deadline=deadline)
+        return self._client.submit_delete(self, sites=sites, deadline=deadline)
 
-
-Uid = str | int | SynopsisHandle
+    delete = waiting(submit_delete)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import weakref
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-from clients.errors import AnswerTimeout, BadInput, TransportError, refused
+from clients.errors import AnswerTimeout, BadInput, Refused, TransportError, refused
 from clients.feed import Feed
 from clients.suggestions import with_hint
 from clients.transport import Message
@@ -95,15 +96,20 @@ def _late_news(request: Message, reply: Message) -> str:
 
 
 class Pending(Generic[T]):
-    """An answer that is on its way."""
+    """An answer that is on its way.
+
+    `read` makes the result of the reply, or sends the next request and returns what is on its way
+    then: lists come in pages. `on_refusal` may do the latter too, or raise.
+    """
 
     def __init__(
         self,
         request: Message,
         reply: Future[Message],
-        read: Callable[[Message], T],
+        read: Callable[[Message], T | Pending[T]],
         timeout: float,
         on_timeout: Callable[[], str],
+        on_refusal: Callable[[Refused], Pending[T]] | None = None,
     ) -> None:
         self.request = request
         self.reply = reply  # for those who wait in another way; nobody may cancel it
@@ -111,6 +117,7 @@ class Pending(Generic[T]):
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._on_timeout = on_timeout
+        self._on_refusal = on_refusal
 
     def done(self) -> bool:
         """True when `result` will not wait."""
@@ -118,13 +125,36 @@ class Pending(Generic[T]):
 
     def result(self) -> T:
         """Wait for the answer; Refused if the engine refused, AnswerTimeout if it is silent."""
+        found: T | Pending[T] = self
+        while isinstance(found, Pending):
+            found = found.settle(found._reply())
+        return found
+
+    def _reply(self) -> Message:
         try:
-            reply = self.reply.result(max(0.0, self._deadline - time.monotonic()))
+            return self.reply.result(max(0.0, self._deadline - time.monotonic()))
         except TimeoutError:
             raise self.late(self._timeout) from None
-        if reply.get("status") == "error":
-            raise with_hint(refused(reply), self.request)
-        return self._read(reply)
+
+    async def arrival(self) -> Message:
+        """The reply; AnswerTimeout if none comes in time. For event loops: does not block."""
+        if self.reply.done():
+            return self.reply.result()
+        try:
+            async with asyncio.timeout(max(0.0, self._deadline - time.monotonic())):
+                # Shielded: the listener's thread could not hand over a reply that is cancelled.
+                return await asyncio.shield(asyncio.wrap_future(self.reply))
+        except TimeoutError:
+            raise self.late(self._timeout) from None
+
+    def settle(self, reply: Message) -> T | Pending[T]:
+        """What the reply means; Refused if it is a fault."""
+        if reply.get("status") != "error":
+            return self._read(reply)
+        refusal = with_hint(refused(reply), self.request)
+        if self._on_refusal is None:
+            raise refusal
+        return self._on_refusal(refusal)
 
     def __repr__(self) -> str:
         state = "done" if self.done() else "waiting"

@@ -72,7 +72,7 @@ class QuestionRequests:
 
     estimate = waiting(submit_estimate)
 
-    def estimate_streams(
+    def submit_estimate_streams(
         self,
         uid: Uid,
         question: str | None = None,
@@ -83,7 +83,7 @@ class QuestionRequests:
         span: tuple[Moment, Moment] | None = None,
         top: int | None = None,
         **arguments: Any,
-    ) -> Records[Answer]:
+    ) -> Pending[Records[Answer]]:
         """Ask all streams of a synopsis of scope "stream": an answer for each, by `answer.stream`.
 
         They are in the order of the streams' names, fetched page by page. With `top` only that
@@ -103,12 +103,16 @@ class QuestionRequests:
         )
         request = wire.Ask(**fields, top=top)
         if top is not None:
-            return self._connection.fetch_list(request, Answer)
-        return self._connection.fetch_pages(request, Answer)
+            return self._connection.submit_list(request, Answer)
+        return self._connection.submit_pages(request, Answer)
 
-    def streams(self, uid: Uid, /) -> Records[StreamInfo]:
+    estimate_streams = waiting(submit_estimate_streams)
+
+    def submit_streams(self, uid: Uid, /) -> Pending[Records[StreamInfo]]:
         """The streams of a synopsis of scope "stream" with their figures, in the order of names."""
-        return self._connection.fetch_pages(wire.Streams(uid=text(uid)), StreamInfo)
+        return self._connection.submit_pages(wire.Streams(uid=text(uid)), StreamInfo)
+
+    streams = waiting(submit_streams)
 
     def submit_watch(
         self,
@@ -193,11 +197,17 @@ class QuestionRequests:
         feed = self._connection.follow(watch_id, runs=runs)
         return Watch(watch_id, feed, patience, self.unwatch, self._connection.trouble, columns)
 
-    def unwatch(self, watch_id: str, /) -> None:
+    def submit_unwatch(self, watch_id: str, /) -> Pending[None]:
         """End a watch, whoever began it."""
-        self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None).result()
+        return self._connection.submit(wire.Unwatch(watch=watch_id), lambda reply: None)
 
-    def watches(self, uid: Uid | None = None, *, dataset: str | None = None) -> Records[WatchInfo]:
+    unwatch = waiting(submit_unwatch)
+
+    def submit_watches(
+        self, uid: Uid | None = None, *, dataset: str | None = None
+    ) -> Pending[Records[WatchInfo]]:
         """The watches that run, whoever began them: all, or those of a synopsis or a data set."""
         request = wire.Watches(uid=None if uid is None else text(uid), dataset=dataset)
-        return self._connection.fetch_pages(request, WatchInfo)
+        return self._connection.submit_pages(request, WatchInfo)
+
+    watches = waiting(submit_watches)

@@ -8,9 +8,11 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from clients.connection import Connection
 from clients.errors import BadInput
+from clients.pending import Pending
 from clients.records import Records, known_fields
 from clients.times import Moment, moment
 from clients.transport import Message
+from clients.waiting import waiting
 from sde import wire
 from sde.wire.nearest import nearest
 
@@ -86,7 +88,7 @@ class SourceRequests:
 
     _connection: Connection
 
-    def add_source(
+    def submit_add_source(
         self,
         name: str,
         /,
@@ -94,7 +96,7 @@ class SourceRequests:
         topic: str,
         start: Start | None = None,
         **mapping: Unpack[SourceMapping],
-    ) -> tuple[str, ...]:
+    ) -> Pending[tuple[str, ...]]:
         """Read a topic (with a `*` in its name: several) whose records are not written for us.
 
         `add_source("trades", topic="trades", dataset="Trades", stream="symbol", time="ts",
@@ -106,26 +108,30 @@ class SourceRequests:
         What it returns are warnings: a topic that is not there yet will be read when it is.
         """
         request = wire.Source(name=name, topic=topic, start=_start(start), **_fields(mapping))
-        return self._connection.submit(
-            request, lambda reply: tuple(reply.get("warnings", ()))
-        ).result()
+        return self._connection.submit(request, lambda reply: tuple(reply.get("warnings", ())))
 
-    def preview_source(
+    add_source = waiting(submit_add_source)
+
+    def submit_preview_source(
         self, *, topic: str, limit: int = 10, **mapping: Unpack[SourceMapping]
-    ) -> SourcePreview:
+    ) -> Pending[SourcePreview]:
         """What `add_source` would make of the last records of a topic; nothing is counted."""
         request = wire.Preview(topic=topic, limit=limit, **_fields(mapping))
-        return self._connection.submit(
-            request, lambda reply: SourcePreview.of(reply["value"])
-        ).result()
+        return self._connection.submit(request, lambda reply: SourcePreview.of(reply["value"]))
 
-    def sources(self) -> Records[SourceInfo]:
+    preview_source = waiting(submit_preview_source)
+
+    def submit_sources(self) -> Pending[Records[SourceInfo]]:
         """The sources that are read."""
-        return self._connection.fetch_list(wire.Sources(), SourceInfo)
+        return self._connection.submit_list(wire.Sources(), SourceInfo)
 
-    def remove_source(self, name: str, /) -> None:
+    sources = waiting(submit_sources)
+
+    def submit_remove_source(self, name: str, /) -> Pending[None]:
         """Read a source no more; what was counted of it stays."""
-        self._connection.submit(wire.Unsource(name=name), lambda reply: None).result()
+        return self._connection.submit(wire.Unsource(name=name), lambda reply: None)
+
+    remove_source = waiting(submit_remove_source)
 
 
 def _start(start: Start | None) -> Any:

@@ -10,9 +10,11 @@ from clients.descriptions import SnapshotInfo
 from clients.errors import BadInput
 from clients.fields import optional_stream, text
 from clients.handle import ExportFormat, Stream, SynopsisHandle, Uid
+from clients.pending import Pending
 from clients.records import Records
 from clients.times import Moment, span_of
 from clients.transport import Message
+from clients.waiting import waiting
 from sde import wire
 
 
@@ -25,7 +27,7 @@ class StateRequests(abc.ABC):
     def _handle_of(self, reply: Message) -> SynopsisHandle:
         """A handle of the synopsis that a reply is about."""
 
-    def export(
+    def submit_export(
         self,
         uid: Uid,
         /,
@@ -34,7 +36,7 @@ class StateRequests(abc.ABC):
         format: ExportFormat = "native",
         end: Moment | None = None,
         span: tuple[Moment, Moment] | None = None,
-    ) -> bytes:
+    ) -> Pending[bytes]:
         """The state of a synopsis: `synopses` reads the native form, Apache DataSketches its own.
 
         `stream` names the one meant where a synopsis has a summary for each; `end` and `span`
@@ -49,11 +51,11 @@ class StateRequests(abc.ABC):
             start=when.start,
             to=when.to,
         )
-        return self._connection.submit(
-            request, lambda reply: base64.b64decode(reply["value"])
-        ).result()
+        return self._connection.submit(request, lambda reply: base64.b64decode(reply["value"]))
 
-    def import_state(
+    export = waiting(submit_export)
+
+    def submit_import_state(
         self,
         uid: Uid,
         /,
@@ -62,7 +64,7 @@ class StateRequests(abc.ABC):
         stream: Stream | None = None,
         replace: bool = False,
         tuples: int = 0,
-    ) -> None:
+    ) -> Pending[None]:
         """Merge a native state into a synopsis, or `replace` what it holds by it.
 
         `tuples` is how many the state stands for, where that should be counted.
@@ -79,9 +81,11 @@ class StateRequests(abc.ABC):
             mode="replace" if replace else "merge",
             tuples=tuples,
         )
-        self._connection.submit(request, lambda reply: None).result()
+        return self._connection.submit(request, lambda reply: None)
 
-    def snapshot(
+    import_state = waiting(submit_import_state)
+
+    def submit_snapshot(
         self,
         uid: Uid,
         /,
@@ -89,32 +93,38 @@ class StateRequests(abc.ABC):
         *,
         replace: bool = False,
         keep: int | None = None,
-    ) -> str:
+    ) -> Pending[str]:
         """Keep a version of a synopsis outside the engine; its name, a number if none is given.
 
         A version that has this name already is refused, or with `replace` gives its place. With
         `keep` that many versions stay, this one among them, and older ones are removed.
         """
         request = wire.Snapshot(uid=text(uid), version=version, replace=replace, keep=keep)
-        return self._connection.submit(request, lambda reply: str(reply["value"])).result()
+        return self._connection.submit(request, lambda reply: str(reply["value"]))
 
-    def restore(
+    snapshot = waiting(submit_snapshot)
+
+    def submit_restore(
         self, uid: Uid, /, version: str | None = None, *, as_uid: Uid | None = None
-    ) -> SynopsisHandle:
+    ) -> Pending[SynopsisHandle]:
         """Bring a version back, the newest if none is named: in its place, or as a new synopsis."""
         new_uid = None if as_uid is None else text(as_uid)
         request = wire.Restore(uid=text(uid), version=version, as_uid=new_uid)
         told = {"uid": new_uid or text(uid)}
-        return self._connection.submit(
-            request, lambda reply: self._handle_of({**told, **reply})
-        ).result()
+        return self._connection.submit(request, lambda reply: self._handle_of({**told, **reply}))
 
-    def remove_snapshot(self, uid: Uid, /, version: str) -> None:
+    restore = waiting(submit_restore)
+
+    def submit_remove_snapshot(self, uid: Uid, /, version: str) -> Pending[None]:
         """Remove a version that is kept; the synopsis need not run any more."""
         request = wire.RemoveSnapshot(uid=text(uid), version=version)
-        self._connection.submit(request, lambda reply: None).result()
+        return self._connection.submit(request, lambda reply: None)
 
-    def snapshots(self, uid: Uid | None = None) -> Records[SnapshotInfo]:
+    remove_snapshot = waiting(submit_remove_snapshot)
+
+    def submit_snapshots(self, uid: Uid | None = None) -> Pending[Records[SnapshotInfo]]:
         """The versions that are kept, of one synopsis or of all, the oldest first."""
         request = wire.Snapshots(uid=None if uid is None else text(uid))
-        return self._connection.fetch_list(request, SnapshotInfo)
+        return self._connection.submit_list(request, SnapshotInfo)
+
+    snapshots = waiting(submit_snapshots)

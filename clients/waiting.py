@@ -23,19 +23,35 @@ def waiting(
 
     @functools.wraps(submit)
     def wait(self: Self, /, *args: Arguments.args, **options: Arguments.kwargs) -> Result:
-        try:
-            pending = submit(self, *args, **options)
-        except TypeError as error:
-            _check_call(wait.__name__, submit, (self, *args), options, error)
-            raise
-        return pending.result()
+        return submitted(submit, self, *args, **options).result()
 
-    wait.__name__ = submit.__name__.removeprefix("submit_")
-    wait.__qualname__ = submit.__qualname__.replace("submit_", "")
+    named_without_submit(wait, submit)
+    return wait
+
+
+def submitted(
+    submit: Callable[Concatenate[Self, Arguments], Pending[Result]],
+    self: Self,
+    /,
+    *args: Arguments.args,
+    **options: Arguments.kwargs,
+) -> Pending[Result]:
+    """What `submit` sends; BadInput if it cannot be called so."""
+    try:
+        return submit(self, *args, **options)
+    except TypeError as error:
+        name = submit.__name__.removeprefix("submit_")
+        _check_call(name, submit, (self, *args), options, error)
+        raise
+
+
+def named_without_submit(method: Callable[..., object], submit: Callable[..., object]) -> None:
+    """Give a method that was made of another its name, and a signature without its result."""
+    method.__name__ = submit.__name__.removeprefix("submit_")
+    method.__qualname__ = submit.__qualname__.replace("submit_", "")
     # `help` would show that it returns a Pending.
     signature = inspect.signature(submit).replace(return_annotation=inspect.Signature.empty)
-    wait.__signature__ = signature  # type: ignore[attr-defined]
-    return wait
+    method.__signature__ = signature  # type: ignore[attr-defined]
 
 
 def _check_call(

@@ -31,7 +31,7 @@ class Watch:
     ) -> None:
         self.id = watch_id
         self._feed = feed
-        self._timeout = timeout
+        self.timeout = timeout
         self._unwatch = unwatch
         self._trouble = trouble
         self._columns = columns  # of rows, where values are rows
@@ -45,6 +45,10 @@ class Watch:
     def dropped(self) -> int:
         """How many answers were lost because nobody read them in time."""
         return self._feed.dropped
+
+    def tell(self, on_change: Callable[[], None]) -> None:
+        """Call this, in another thread, whenever `poll` may have something."""
+        self._feed.tell(on_change)
 
     def poll(self, seconds: float | None = 0.0) -> Answer | None:
         """The next answer, or None if none comes within `seconds` (None: as long as it runs).
@@ -63,14 +67,18 @@ class Watch:
 
     def __next__(self) -> Answer:
         """Wait for the next answer: for ever, or for `timeout` seconds, then AnswerTimeout."""
-        answer = self.poll(self._timeout)
+        answer = self.poll(self.timeout)
         if answer is not None:
             return answer
         if self.ended:
             raise StopIteration
+        raise self.late()
+
+    def late(self) -> AnswerTimeout:
+        """That no answer came within `timeout`."""
         trouble = self._trouble()
-        raise AnswerTimeout(
-            f"no answer of watch {self.id} within {self._timeout:g} s"
+        return AnswerTimeout(
+            f"no answer of watch {self.id} within {self.timeout:g} s"
             + (f": {trouble}" if trouble else ""),
             self.id,
         )

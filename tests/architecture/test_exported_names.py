@@ -8,16 +8,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients import Client, Pending, SynopsisHandle, Watch
+from clients import (
+    AsyncSynopsisHandle,
+    AsyncWatch,
+    Client,
+    Opening,
+    Pending,
+    SynopsisHandle,
+    Watch,
+)
 from sde.testing import LocalEngine, LocalTransport
 from synopses import Synopsis
 
 NAMES = {
     "clients": """
-        AccessDenied Answer AnswerTimeout BadInput BadParameter BadQuery BadRequest BadState
+        AccessDenied Answer AnswerTimeout AsyncClient AsyncSynopsisHandle AsyncWatch BadInput
+        BadParameter BadQuery BadRequest BadState
         BrokenLaw Client ClientError ClosedClient DeliveryFailed Description EngineFailed
-        HttpTransport InMemoryTransport
-        Interval KafkaTransport Kind LimitExceeded MissingExtra NotMergeable Pending
+        HasUid HttpTransport InMemoryTransport
+        Interval KafkaTransport Kind LimitExceeded MissingExtra NotMergeable Opening Pending
         PluginInUse PluginInfo Quarantined Record Records Refused SiteInfo SnapshotInfo
         SourceInfo SourceMapping SourcePreview StreamInfo SynopsisExists
         SynopsisHandle Topics Transport TransportError UnknownKind UnknownPlugin
@@ -72,9 +81,6 @@ METHODS: dict[type, dict[str, str]] = {
         "sources": "",
         "streams": "uid",
         "submit": "op **fields",
-        "submit_create": CREATE,
-        "submit_estimate": f"synopses question {QUESTION}",
-        "submit_watch": f"synopses question {OCCASION} {QUESTION}",
         "synopsis": "uid",
         "unwatch": "watch_id",
         "watch": f"synopses question {OCCASION} {QUESTION}",
@@ -137,7 +143,7 @@ METHODS: dict[type, dict[str, str]] = {
 }
 
 # The client makes these: what their constructors take is no part of the surface.
-MADE_BY_THE_CLIENT = {Pending, SynopsisHandle, Watch}
+MADE_BY_THE_CLIENT = {AsyncSynopsisHandle, AsyncWatch, Opening, Pending, SynopsisHandle, Watch}
 # Results of methods that kinds share, and that the engine calls: not for users of the library.
 FOR_THE_ENGINE = {"Count", "Losses", "Question", "Sums", "Transform", "WindowSums"}
 
@@ -193,7 +199,16 @@ def test_a_package_exports_the_names_that_are_written_here(package) -> None:
 def test_a_class_has_the_methods_and_parameters_that_are_written_here(cls) -> None:
     properties = {name for name in dir(cls) if isinstance(getattr(cls, name), property)}
     found = {n: parameters(function) for n, function in methods(cls) if n not in properties}
+    submits = {n: found.pop(n) for n in [*found] if n.startswith("submit_")}
     assert found == METHODS[cls]
+    assert submits == {n: METHODS[cls][n.removeprefix("submit_")] for n in submits}
+
+
+def test_every_request_can_be_sent_without_waiting():
+    for cls in (Client, SynopsisHandle):
+        waiting = {n for n, function in methods(cls) if hasattr(function, "__wrapped__")}
+        assert {f"submit_{n}" for n in waiting} == {n for n in dir(cls) if n.startswith("submit_")}
+        assert waiting <= METHODS[cls].keys()
 
 
 @pytest.mark.parametrize("package", NAMES)
