@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
+from clients.kafka_log import LOGGER
 from sde.wire.kafka_settings import CONSUMER_RULES, PRODUCER_RULES, Config, combined
 from sde.wire.kafka_settings import KafkaSettings as KafkaSettings
 
@@ -31,10 +31,6 @@ _DATA_TUNING: Config = {
 }
 _ONLY_ERRORS: Config = {"delivery.report.only.error": True}
 
-# What librdkafka has to say is a matter of the program's logging, not of its standard error.
-_LOGGER = logging.getLogger("clients.kafka")
-_LOGGER.addHandler(logging.NullHandler())
-
 
 def consumer_config(settings: KafkaSettings) -> dict[str, Any]:
     return _with_logger(combined(_CONSUMER_TUNING, settings, _CONSUMER_RULES))
@@ -55,4 +51,4 @@ def admin_config(settings: KafkaSettings) -> dict[str, Any]:
 
 
 def _with_logger(config: Config) -> dict[str, Any]:
-    return {**config, "logger": _LOGGER}
+    return {**config, "logger": LOGGER}
