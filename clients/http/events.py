@@ -32,13 +32,15 @@ def events_in(lines: Iterator[str]) -> Iterator[Event]:
 
     >>> list(events_in(iter(["id: 7", "data: {}", "", ": still here", ""])))
     [Event(name='', id='7', data='{}')]
+    >>> [event.data.splitlines() for event in events_in(iter(["data: 1", "data: 2", ""]))]
+    [['1', '2']]
     """
     said: dict[str, str] = {}
     for line in lines:
         name, _, value = line.partition(":")
         if name:
             value = value.removeprefix(" ")
-            said[name] = f"{said['data']}\\n{value}" if name == "data" and name in said else value
+            said[name] = f"{said['data']}\n{value}" if name == "data" and name in said else value
         elif not line:
             if "data" in said:
                 yield Event(said.get("event", ""), said.get("id", ""), said["data"])
