@@ -114,6 +114,12 @@ class EngineFolder:
 
     def _why_unknown(self) -> str:
         if self.is_locked():
+            status = self.status()
+            if status is not None and status.kafka_away_since is not None:
+                return (
+                    f"the engine{self._pid()} of {self.path} waits for its Kafka, which does not "
+                    f"answer: {status.kafka_problem}"
+                )
             return f"the engine{self._pid()} of {self.path} is starting: 'sde status' tells more."
         return (
             f"No engine is known here: there is no {self.path / 'address.json'}. Start one in this "

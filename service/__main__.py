@@ -68,7 +68,9 @@ class _StopSignal:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "sde serve", description="Run a Synopses Data Engine until Ctrl-C or SIGTERM."
+        "sde serve",
+        description="Run a Synopses Data Engine until Ctrl-C or SIGTERM.",
+        allow_abbrev=False,  # a misspelt flag is refused
     )
     parser.add_argument("--config", type=Path, help="TOML file with these settings")
     for setting in fields(Settings):

@@ -13,8 +13,9 @@ from typing import Any
 
 from sde.limits import StateLimits
 from sde.plugins.trust import OFF, OPEN, SIGNED, Trust
+from sde.wire.kafka_settings import server_without_port
 from service.http_settings import HttpSettings, read_http
-from service.kafka.config import Config
+from service.kafka.config import Config, check_settings
 from service.kafka.loopback import is_loopback, servers_of
 from service.kafka.registry_settings import RegistrySettings
 from service.kafka.retention import OnLost, checked_on_lost
@@ -193,6 +194,10 @@ class Settings:
                 f"kafka_patience_seconds={self.kafka_patience_seconds}: expected more than 0"
             )
         self._check_plugins()
+        if self.bootstrap_servers:
+            wrong = server_without_port(self.bootstrap_servers)
+            if wrong is not None:
+                raise SettingsError(f"bootstrap_servers: {wrong!r}: expected HOST:PORT")
 
     def _check_plugins(self) -> None:
         if self.plugins not in (OFF, SIGNED, OPEN):
@@ -259,7 +264,12 @@ def load(
     values |= {name: value for name, value in flags.items() if value is not None}
     if isinstance(table, Mapping) and isinstance(values["http"], str):
         values["http"] = {**table, "listen": values["http"]}  # the table keeps what else it says
-    return read_settings(values)
+    settings = read_settings(values)
+    try:
+        check_settings(settings.kafka)
+    except ValueError as error:
+        raise SettingsError(f"kafka: {error}") from None
+    return settings
 
 
 def read_settings(values: Mapping[str, object]) -> Settings:

@@ -168,13 +168,19 @@ def estimate(session: Session, question: Question, top: int | None) -> None:
 def delete(
     session: Session, uids: tuple[str, ...], sites: Sites | None, deadline: str | None
 ) -> None:
-    """Delete synopses."""
+    """Delete synopses, and name each that is gone."""
     over = {"sites": sites, "deadline": deadline}
+    deleted: list[str] = []
     with session.client() as client, hints_for_estimate():
-        for pending in [client.submit("delete", uid=uid, **over) for uid in uids]:
-            pending.result()
-    if session.as_json:
-        print_json({"deleted": uids})
+        try:
+            for pending in [client.submit("delete", uid=uid, **over) for uid in uids]:
+                pending.result()
+                deleted.append(pending.request["uid"])
+        finally:
+            if session.as_json:
+                print_json({"deleted": deleted})
+            else:
+                click.echo("\n".join(deleted), nl=bool(deleted))
 
 
 @click.command("list")

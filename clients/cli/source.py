@@ -130,7 +130,7 @@ def _start(text: str | None) -> Any:
 
 
 @source.command("try")
-@click.option("--limit", type=int, default=10, help="How many records, up to 100 (10).")
+@click.option("--limit", type=int, default=10, help="How many tuples to show, up to 100 (10).")
 @_mapping_options
 @connected
 def try_(session: Session, topic: str, limit: int, mapping: dict[str, Any]) -> None:
@@ -151,9 +151,12 @@ def try_(session: Session, topic: str, limit: int, mapping: dict[str, Any]) -> N
     ]
     removed = sum("removes" in one for one in seen.tuples)
     which = f", {removed} of them to be taken away" if removed else ""
-    click.echo(f"{len(seen.tuples)} tuples of {seen.messages} messages{which}")
+    click.echo(f"last {len(seen.tuples)} tuples of the {seen.messages} messages looked at{which}")
     if rows:
         print_table(["stream", "time", *names], rows, whole=("stream",))
+    if seen.tuples:
+        lacking = (name for name in mapping.get("fields", ()) if name not in names)
+        print_warnings(f"{name}: none of these tuples has it" for name in lacking)
     for letter in seen.dead_letters:
         place = f"{letter['topic']}/{letter['partition']}, offset {letter['offset']}"
         click.echo(f"dead letter: {place}: {letter['code']}: {letter['message']}")

@@ -433,7 +433,10 @@ class Watch(Message, frozen=True, kw_only=True, tag="watch"):
     def check(self) -> None:
         _ = self.uids, self.span, self.patience
         if self.stream == ALL_STREAMS:
-            expected = 'the name of a stream; "each": "stream" answers for all that had tuples'
+            expected = (
+                'the name of a stream; "each": "stream", without `when`, answers for all that had '
+                "tuples"
+            )
             refuse("stream", self.stream, expected)
         condition, period = self.condition, self.period
         if period is not None and period < _SHORTEST_EVERY:

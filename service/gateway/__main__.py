@@ -132,7 +132,9 @@ def print_token(flags: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("sde gateway", description="Serve HTTP for a running engine.")
+    parser = argparse.ArgumentParser(
+        "sde gateway", description="Serve HTTP for a running engine.", allow_abbrev=False
+    )
     parser.add_argument("--config", type=Path, help="TOML file with the settings of `sde serve`")
     parser.add_argument("--http", help=f"HOST:PORT to listen at (default: {_DEFAULT_ADDRESS})")
     parser.add_argument("--bootstrap-servers", help="the engine's Kafka, if it is elsewhere")

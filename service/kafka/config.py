@@ -13,6 +13,7 @@ PATIENCE_SECONDS = 60.0
 
 # What librdkafka has to say in an outage is hundreds of lines; our errors have the reason.
 _QUIET: Config = {"log_level": 0}
+_FAILED_TO_START = "Failed to create"  # begins what librdkafka says of files, users and passwords
 _CONSUMER_TUNING: Config = {
     **_QUIET,
     "group.id": "sde",  # librdkafka wants one; no group is joined, no offset is committed
@@ -50,6 +51,22 @@ def producer_config(settings: KafkaSettings, transactional_id: str) -> Config:
 
 def admin_config(settings: KafkaSettings) -> Config:
     return combined(_QUIET, settings, {})
+
+
+def check_settings(settings: KafkaSettings) -> None:
+    """ValueError for a name that librdkafka does not know, or a value that it cannot have.
+
+    Whether a file can be read or a password is right is told by who uses them.
+    """
+    from confluent_kafka import KafkaException, Producer
+
+    named = {name: value for name, value in settings.items() if "servers" not in name}
+    try:
+        Producer(admin_config(named))
+    except KafkaException as error:
+        reason = str(error.args[0].str()).strip()
+        if not reason.startswith(_FAILED_TO_START):
+            raise ValueError(reason) from None
 
 
 def identity(config: KafkaSettings) -> str:

@@ -99,6 +99,10 @@ def test_an_engine_that_starts_is_not_unknown(folder):
         (folder / "sde-data" / "address.json").unlink()
         with pytest.raises(Unreachable, match=r"\(pid 4711\) of sde-data is starting"):
             Client()
+        away = {"kafka_away_since": 1, "kafka_problem": "refused"}
+        write_status(folder / "sde-data", state="starting", **away)
+        with pytest.raises(Unreachable, match=r"\(pid 4711\) .* waits for its Kafka.*: refused"):
+            Client()
 
 
 def test_an_address_without_a_lock_is_believed(folder):

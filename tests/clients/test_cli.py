@@ -191,6 +191,15 @@ def test_delete_takes_several() -> None:
     result, transport = run("delete", "a", "b")
     assert result.exit_code == 0
     assert [request["uid"] for request in transport.requests] == ["a", "b"]
+    assert result.stdout == "a\nb\n"
+
+
+def test_delete_names_what_is_gone_though_another_was_refused() -> None:
+    def answer(request):
+        return fault("unknown_synopsis")(request) if request["uid"] == "b" else {}
+
+    result, _ = run("delete", "a", "b", handler=answer)
+    assert (result.exit_code, result.stdout) == (1, "a\n")
 
 
 def test_send_sends_a_file(tmp_path) -> None:

@@ -62,6 +62,9 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
         ("batch_seconds = 0", "batch_seconds"),
         ("stuck_seconds = 0", "stuck_seconds"),
         ("= 1", "sde.toml"),
+        ('bootstrap_servers = "kafka-1:9092, kafka-2"', "'kafka-2': expected HOST:PORT"),
+        ('[kafka]\n"security.protokol" = "SSL"', "kafka: .*security.protokol"),
+        ('[kafka]\n"linger.ms" = 9e9', "kafka: .*outside allowed range"),
     ],
 )
 def test_mistakes_are_named(tmp_path, text, named):
