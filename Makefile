@@ -113,7 +113,7 @@ $(DEV_READY): pyproject.toml constraints.txt | $(ENGINE_READY)
 $(KERNELS_READY): $(KERNELS) | $(ENGINE_READY)
 	@echo "Compiling the kernels (about a minute the first time)"
 	$(BIN)/python -m service.install.warm_kernels
-	@echo "Archiving Spark's classes (about a minute, once)"
+	@echo "Archiving the classes of Spark and Kafka (about a minute, once)"
 	$(BIN)/python -m service.install.warm_classes
 	@touch $@
 

@@ -19,6 +19,7 @@ from typing import Self
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from service.broker import class_archive
 from service.broker import guard as broker_guard
 from service.broker.folder_lock import FolderLock
 from service.broker.jars import Report, broker_jars
@@ -97,11 +98,12 @@ class EmbeddedBroker:
         self._is_wanted = True
 
     def _run(self, *, may_move: bool) -> None:
-        java = [str(find_java()), *_JVM_OPTIONS, "-cp", f"{broker_jars(self._report)}/*"]
+        java, jars = find_java(), broker_jars(self._report)
+        options = [*_JVM_OPTIONS, *class_archive.java_options(jars), "-cp", f"{jars}/*"]
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = FolderLock(self._folder)
         try:
-            self._start_on_free_ports(java, may_move)
+            self._start_on_free_ports([str(java), *options], may_move)
         except BaseException:
             self._end()
             raise
