@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from clients.plots import draw_buckets
 from clients.records import Record, Records, html_table, known_fields, records_of
 from clients.times import CountInterval, Interval
 from clients.transport import Message
@@ -68,6 +69,20 @@ class Answer:
         if self.warnings:
             frame.attrs["warnings"] = [*self.warnings]
         return frame
+
+    def to_arrow(self) -> Any:
+        """The records as an Arrow table."""
+        return self.records.to_arrow()
+
+    def plot(self, column: str = "value", *, axes: Any = None) -> Any:
+        """Draw the records with matplotlib: values with their bounds, or counts of buckets.
+
+        Returns the axes; without `axes` they are those of a new figure.
+        """
+        buckets = self.details.get("edges")
+        if buckets is not None and isinstance(self.value, list):
+            return draw_buckets(buckets, self.value, axes)
+        return self.records.plot(column, axes=axes)
 
     def as_row(self) -> dict[str, Any]:
         """The row of a list of answers: whom it is about, the value, then what has a value."""

@@ -1,10 +1,12 @@
-"""pyarrow, which only those need who send tables and files."""
+"""pyarrow, which only those need who send tables and files, or want some."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from clients.errors import BadInput, MissingExtra
 
@@ -25,3 +27,20 @@ def arrow_trouble_with(what: str) -> Iterator[None]:
         yield
     except arrow().ArrowException as error:
         raise BadInput(f"{what}: {error}") from error
+
+
+def table_of(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """An Arrow table; a column whose values have no type in common is one of texts, of JSON."""
+    return arrow().table({name: _array(values) for name, values in columns.items()})
+
+
+def _array(values: Sequence[Any]) -> Any:
+    pa = arrow()
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError, TypeError):
+        return pa.array([None if each is None else _text(each) for each in values], pa.string())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()

@@ -12,6 +12,7 @@ from clients.answers import Answer
 from clients.awaiting import Awaited, Threads
 from clients.errors import ClientError
 from clients.pending import Pending
+from clients.records import Records
 from clients.waiting import named_without_submit, submitted
 from clients.watch import Watch
 
@@ -51,6 +52,13 @@ class AsyncWatch(Awaited[Watch]):
             async with asyncio.timeout(seconds):
                 return await self._next()
         return self._plain.poll()
+
+    async def plot(self, answers: int = 20, *, axes: Any = None) -> Any:
+        """Wait for so many answers, or its end, and draw them: a line with their bounds."""
+        found: list[Answer] = []
+        while len(found) < answers and (answer := await anext(self, None)) is not None:
+            found.append(answer)
+        return Records(found).plot(axes=axes)
 
     async def unwatch(self) -> None:
         """End it; what came before can still be read."""

@@ -2,7 +2,7 @@
 
 ClientError
 ├── BadInput              what was to be sent cannot be: a value, a table or a file
-├── MissingExtra          a package that only tables need is not installed
+├── MissingExtra          a package that only tables, or plots, need is not installed
 ├── TransportError
 │   ├── ClosedClient      the client was closed
 │   ├── Unreachable       no broker, or not the topics of an engine
@@ -35,7 +35,7 @@ ClientError
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from sde.wire import Code
 
@@ -49,10 +49,10 @@ class BadInput(ClientError, ValueError):
 
 
 class MissingExtra(ClientError, ImportError):
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, extra: Literal["tables", "plots"] = "tables") -> None:
+        need = "tables and files need" if extra == "tables" else "plots need"
         super().__init__(
-            f"{package} is not installed; tables and files need it:"
-            " pip install 'synopses-data-engine[tables]'"
+            f"{package} is not installed; {need} it: pip install 'synopses-data-engine[{extra}]'"
         )
 
 

@@ -1,4 +1,4 @@
-"""Lists of records: rows with names, as a table in Jupyter and as a pandas DataFrame."""
+"""Lists of records: rows with names, in Jupyter, as a DataFrame, as an Arrow table, as a plot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Self, TypeVar
 
+from clients.arrow import table_of
 from clients.errors import MissingExtra
+from clients.plots import draw_rows
 from clients.times import datetime_of
 from clients.transport import Message
 from clients.wording import shown
@@ -81,6 +83,18 @@ class Records(tuple[T, ...]):
         if self.warnings:
             frame.attrs["warnings"] = [*self.warnings]
         return frame
+
+    def to_arrow(self) -> Any:
+        """An Arrow table with a row for each record. Columns of several types are texts."""
+        rows = self.rows
+        return table_of({name: [row.get(name) for row in rows] for name in self.columns})
+
+    def plot(self, column: str = "value", *, axes: Any = None) -> Any:
+        """Draw a column with matplotlib; values with their bounds. Returns the axes.
+
+        What follows each other (answers of a watch, of windows) is a line, others are points.
+        """
+        return draw_rows(self.rows, column, axes)
 
     def _repr_html_(self) -> str:
         return html_table(self.columns, self.cells)

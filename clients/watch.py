@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 from clients.answers import Answer
 from clients.errors import AnswerTimeout, ClientError, UnknownWatch, refused
 from clients.feed import Feed
+from clients.records import Records
 
 
 class Watch:
@@ -82,6 +84,10 @@ class Watch:
             + (f": {trouble}" if trouble else ""),
             self.id,
         )
+
+    def plot(self, answers: int = 20, *, axes: Any = None) -> Any:
+        """Wait for so many answers, or its end, and draw them: a line with their bounds."""
+        return Records(itertools.islice(self, answers)).plot(axes=axes)
 
     def unwatch(self) -> None:
         """End it; what came before can still be read."""
