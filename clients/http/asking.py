@@ -61,7 +61,7 @@ class Asker:
             deadline = time.monotonic() + seconds + _GRACE
             self._waiting.append(_Job(request, on_failure, deadline, call, may_join))
             self._alone += not may_join
-            if not self._idle and len(self._threads) < _THREADS:
+            if len(self._waiting) > self._idle and len(self._threads) < _THREADS:
                 self._threads.append(threading.Thread(target=self._work, daemon=True))
                 self._threads[-1].name = f"sde-asks-{len(self._threads)}"
                 self._threads[-1].start()

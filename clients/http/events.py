@@ -16,7 +16,7 @@ from clients.transport import OnReply
 
 _SILENCE = 45.0  # seconds: the gateway says each 15 that the stream lives
 _PAUSE = 1.0
-_LONGEST_LINE = 32 << 20
+_LONGEST_LINE, _LARGEST_REFUSAL = 32 << 20, 1 << 20
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
 _LOGGER = logging.getLogger("clients")
 
@@ -129,7 +129,9 @@ class EventStream:
         return event.name == "end"
 
     def _refused(self, response: http.client.HTTPResponse) -> float | None:
-        whole = Response(response.status, response.reason, response.headers, response.read())
+        whole = Response(
+            response.status, response.reason, response.headers, response.read(_LARGEST_REFUSAL)
+        )
         reason = told_of(object_of(whole.body), f"status {whole.status} {whole.reason}")
         if response.status in _LATER:
             self.trouble = reason

@@ -38,9 +38,10 @@ def outcomes_of(requests: list[Message], response: Response, url: object) -> lis
     """The replies to the requests of one call; Unreachable if this is no gateway's response."""
     found = object_of(response.body)
     if isinstance(found, list) and len(found) == len(requests):  # of questions, one for each
+        told = [each if isinstance(each, dict) else {} for each in found]
         return [
             _outcome(request, each.get("status"), each.get("body"), _PAUSE, url)
-            for request, each in zip(requests, found, strict=True)
+            for request, each in zip(requests, told, strict=True)
         ]
     pause = pause_of(response)
     return [_outcome(request, response.status, found, pause, url) for request in requests]
@@ -67,9 +68,10 @@ def _outcome(
     if isinstance(status, int) and 200 <= status < 300 and known:
         return {**known, **head}
     code = known.get("code")
-    if code not in _CODES and status in _LATER:
+    is_fault = isinstance(code, str)
+    if isinstance(status, int) and status in _LATER and not (is_fault and code in _CODES):
         return Later(pause, f"the gateway at {url}: {told_of(known, f'status {status}')}")
-    if isinstance(code, str):
+    if is_fault:
         return {**head, **_fault(known)}
     raise Unreachable(
         f"{url} answers with status {status}, and not as a gateway does: is this its address?"

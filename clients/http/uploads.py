@@ -37,9 +37,12 @@ class Body(NamedTuple):
         path = f"/v1/datasets/{quote(self.dataset, safe='')}/tuples"
         return Call("POST", path, self.payload, {"Content-Type": self.form})
 
-    def without(self, sent: int) -> Body:
-        """What is left to send, when so many of its tuples were."""
-        return self._replace(payload=self.payload.split(b"\n", sent)[sent]) if sent else self
+    def without(self, sent: int) -> Body | None:
+        """What is left to send, when so many of its tuples were; None if that cannot be told."""
+        if not sent:
+            return self
+        parts = self.payload.split(b"\n", sent) if self.form == _LINES else []
+        return self._replace(payload=parts[sent]) if len(parts) > sent else None
 
 
 def body_of(message: bytes) -> Body:
@@ -143,12 +146,11 @@ class Uploads:
                     return ""
                 sent = _sent(response)
                 reason, pause = _reason(response), pause_of(response)
-                is_over = response.status not in _LATER or sent is None
-                is_over = is_over or (bool(sent) and body.form != _LINES)
+                rest = None if sent is None else body.without(sent)
+                is_over = response.status not in _LATER or rest is None
                 if is_over and sent:
                     reason += f"; {sent:,} tuples of its body were sent before"
-                elif sent:
-                    body = body.without(sent)
+                body = rest or body
             if is_over or time.monotonic() + pause > deadline:
                 return reason
             time.sleep(pause)

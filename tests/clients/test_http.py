@@ -323,6 +323,28 @@ def test_what_no_waiting_mends_fails_at_once(says, error):
     assert len(gateway.asked) == 1
 
 
+@pytest.mark.parametrize(
+    "body",
+    [[1], [None], [{"status": [], "body": []}], [{"status": 400, "body": {"code": [1]}}], 7, "x"],
+)
+def test_a_response_of_any_other_form_fails_one_request_and_no_later_one(body):
+    script = once_each(Says(200, body), Says(200, {"status": "ok", "value": []}))
+    with scripted(script) as gateway, Client(gateway.url, timeout=2) as sde:
+        with pytest.raises((Unreachable, AnswerTimeout)):
+            sde.estimate("u", key="k")
+        assert sde.list() == ()
+
+
+@pytest.mark.parametrize("sent", [6, 1 << 70, -1, "2", [1]])
+def test_a_number_of_tuples_that_cannot_be_is_an_error(sent):
+    busy = problem(503, "not_ready", Retry_After="0")
+    script = once_each(busy._replace(body={**busy.body, "sent": sent}), Says(200, {"tuples": 1}))
+    with scripted(script) as gateway, Client(gateway.url, timeout=30) as sde:
+        with pytest.raises(DeliveryFailed, match="so it is"):
+            sde.send_many("d", [("s", {"k": n}) for n in range(5)])
+        assert sde.send_many("d", [("s", {"k": 1})]) == 1
+
+
 def test_positions_of_replies_are_named_by_what_comes_after():
     def script(asked):
         if asked.path == TUPLES:
