@@ -7,6 +7,7 @@ that share kind, parameters and fields share a layer, so that thousands of them 
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -111,6 +112,7 @@ class Layer:
         self._store = store
         self.table = SlotTable(store, f"{name}.table")
         self.names = StreamNames(store, f"{name}.names")
+        self.tally: Counter[str] = Counter()  # tuples left out, by reason, until it is emptied
         self._map()
 
     def _array(self, name: str, rows: int, dtype: Any = np.int64) -> NDArray[Any]:
@@ -215,7 +217,9 @@ class Layer:
 
     def miss(self, selection: Selection) -> None:
         """Count the tuples of a block that comes while the kind is quarantined."""
-        self._left_out[MISSED] += self._count_met(selection)
+        missed = self._count_met(selection)
+        self._left_out[MISSED] += missed
+        self.tally["missed"] += missed
 
     def _is_named(self, streams: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """For which streams a synopsis was created."""
@@ -240,7 +244,9 @@ class Layer:
         stays counted where tuples cannot be taken away.
         """
         if selection.block.removes and not self._can_remove:
-            self._left_out[STILL_COUNTED] += self._count_met(selection)
+            still_counted = self._count_met(selection)
+            self._left_out[STILL_COUNTED] += still_counted
+            self.tally["still_counted"] += still_counted
             return
         self._add_block(selection, room, watermark)
 
@@ -262,7 +268,9 @@ class Layer:
     def _shed(self, groups: Groups, slots: NDArray[np.int32]) -> None:
         """Count the tuples of groups that found no room."""
         if (slots < 0).any():
-            self._left_out[SHED] += groups.sizes()[slots < 0].sum()
+            shed = int(groups.sizes()[slots < 0].sum())
+            self._left_out[SHED] += shed
+            self.tally["shed"] += shed
 
     def _add(self, selection: Selection, groups: Groups, slots: NDArray[np.int32]) -> None:
         """Add each tuple to the slot of its group, if it has one and all fields that are read.
@@ -290,6 +298,7 @@ class Layer:
             of_items, items = of_items[rows], items.take(rows)
         tuples, skipped = distinct.tuples[has_slot], distinct.skipped[has_slot]
         owners = slots[has_slot]
+        self.tally["skipped"] += int(skipped.sum())
         self.bank.add_sums(of_items, items, owners, tuples, skipped, removes=removes)
 
     def _add_tuples(self, selection: Selection, slots: NDArray[np.int32]) -> None:
@@ -303,7 +312,9 @@ class Layer:
         if len(rows):
             self.bank.add(slots[rows], items.take(rows), removes=removes)
         if usable is not None:
-            self.bank.skip(slots[has_slot & ~usable])
+            lacking = slots[has_slot & ~usable]
+            self.tally["skipped"] += len(lacking)
+            self.bank.skip(lacking)
 
     def _items(
         self, selection: Selection, slots: NDArray[np.int32]

@@ -36,6 +36,11 @@ from synopses import Synopsis, Texts
 _LATEST, _OLDEST, _GONE = 4, 5, 6  # places of the counters after those of the kernel
 _COUNTERS = 7
 _UNSET = NO_TIME
+_DROPPED = {
+    "late": kernel.LATE_DROPPED,
+    "future": kernel.FUTURE_DROPPED,
+    "untimed": kernel.UNTIMED,
+}
 
 
 class PanedLayer(Layer):
@@ -150,6 +155,9 @@ class PanedLayer(Layer):
     def _note(self, selection: Selection, placed: Placed) -> None:
         """Count the tuples that are late or have no time, and see how far time is."""
         self._counters[: len(placed.counters)] += placed.counters
+        if placed.counters.any():
+            for reason, place in _DROPPED.items():
+                self.tally[reason] += int(placed.counters[place])
         if placed.latest != _UNSET:
             block, arrival = selection.block, int(selection.arrivals.max())
             self._counters[_LATEST] = max(self._counters[_LATEST], placed.latest)
@@ -182,6 +190,7 @@ class PanedLayer(Layer):
         late = rows[is_closed[place] & (times[rows] < end[place])]
         panes[late] = kernel.NO_PANE
         self._counters[kernel.LATE_DROPPED] += len(late)
+        self.tally["late"] += len(late)
         if (closing + 1) * window.gap <= watermark:  # they were counted as late, but in time
             self._counters[kernel.LATE] -= len(late)
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sde.decoding.messages import Messages
+from sde.records.figures import Taken
 from sde.tuples.block import Block
 
 
@@ -13,3 +19,16 @@ class Decoded:
 
     blocks: list[Block]
     letters: list[dict[str, object]]  # JSON for the dead-letter topic
+    taken: Sequence[Taken] = ()  # how much that was, by the form of the messages
+
+
+def taken(
+    form: str, messages: Messages, which: NDArray[np.int64], blocks: Sequence[Block]
+) -> Taken:
+    """How much the messages `which` were that became these blocks."""
+    return Taken(
+        form=form,
+        messages=len(which),
+        tuples=sum(map(len, blocks)),
+        size=int((messages.ends[which] - messages.starts[which]).sum()),
+    )

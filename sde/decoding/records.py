@@ -17,7 +17,7 @@ from sde.decoding.arrow_tables import read_arrow
 from sde.decoding.avro_tables import read_avro, read_framed_avro
 from sde.decoding.csv_tables import read_csv
 from sde.decoding.debezium import Changes, envelope_paths, open_envelopes
-from sde.decoding.decoded import Decoded
+from sde.decoding.decoded import Decoded, taken
 from sde.decoding.json_tables import read_json
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
@@ -47,7 +47,8 @@ def decode_records(
     letters = Letters(messages, limits)
     fields = None if wanted is None else wanted.of(mapper.dataset).fields
     blocks: list[Block] = []
-    for which in _near(messages, sizes_checked(messages, limits, letters)):
+    checked = sizes_checked(messages, limits, letters)
+    for which in _near(messages, checked):
         for table in _tables(messages, which, mapper, limits, letters, fields, schemas):
             changes = Changes(added=table)
             if mapper.mapping.changes is not None:
@@ -56,7 +57,8 @@ def decode_records(
                 if rows:
                     tuples = mapper.tuples(rows, messages, limits, letters, fields, removes=removes)
                     blocks += tuples.blocks(shards, wanted)
-    return Decoded(blocks, letters.sorted())
+    sizes = taken(mapper.mapping.format, messages, checked, blocks)
+    return Decoded(blocks, letters.sorted(), [sizes] if sizes.messages else [])
 
 
 def _near(messages: Messages, which: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

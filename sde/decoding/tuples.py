@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sde.decoding.assembly import assemble
 from sde.decoding.columns import Groups, build_columns
-from sde.decoding.decoded import Decoded
+from sde.decoding.decoded import Decoded, taken
 from sde.decoding.frames import decode_frames
 from sde.decoding.letters import Letters
 from sde.decoding.limits import Limits
@@ -54,6 +54,7 @@ def decode_tuples(
     letters = Letters(messages, limits)
     pool = TextPool(messages.buffer)
     blocks: list[Block] = []
+    of_form: dict[str, list[Block]] = {"arrow": [], "json": []}
     checked = sizes_checked(messages, limits, letters)
     # Forms seldom change from message to message: what has one form goes through together.
     is_frame = np.empty(len(checked), np.bool_)
@@ -63,10 +64,15 @@ def decode_tuples(
         if not len(run):
             continue
         if own[0]:
-            blocks += decode_frames(messages, run, shards, limits, letters, wanted)
+            form, found = "arrow", decode_frames(messages, run, shards, limits, letters, wanted)
         else:
-            blocks += _decode_text(messages, run, pool, shards, limits, letters, wanted)
-    return Decoded(blocks, letters.sorted())
+            form = "json"
+            found = _decode_text(messages, run, pool, shards, limits, letters, wanted)
+        blocks += found
+        of_form[form] += found
+    which = {"arrow": checked[is_frame], "json": checked[~is_frame]}
+    sizes = [taken(form, messages, which[form], of_form[form]) for form in which]
+    return Decoded(blocks, letters.sorted(), [one for one in sizes if one.messages])
 
 
 def _decode_text(

@@ -10,7 +10,7 @@ Every worker reads them all: what thousands of instances share is one fact, thei
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -85,6 +85,7 @@ class Registry(Factual):
         self.watermarks = Watermarks()
         self.expiries: dict[str, int] = {}  # when a uid is deleted
         self._of_uid: dict[str, int] = {}
+        self.by_kind: Counter[str] = Counter()  # how many uids
         self._sharers: dict[str, int] = defaultdict(int)  # how many instances share a layer
         self._outcomes: OrderedDict[str, str] = OrderedDict()  # JSON, by request
         self._repeats = Repeats()
@@ -191,6 +192,7 @@ class Registry(Factual):
     def _on_attach(self, uid: str, number: int, expires: int | None) -> None:
         self.instances[number].uids.append(uid)
         self._of_uid[uid] = number
+        self._count_kind(self.instances[number], 1)
         if expires is not None:
             self.expiries[uid] = expires
         if uid in self._old_versions:
@@ -199,6 +201,7 @@ class Registry(Factual):
     def _on_detach(self, uid: str) -> None:
         instance = self.instances[self._of_uid.pop(uid)]
         instance.uids.remove(uid)
+        self._count_kind(instance, -1)
         self.expiries.pop(uid, None)
         self.watches.end_of(uid)
         if uid in self._versions:
@@ -210,9 +213,17 @@ class Registry(Factual):
         """The uids of an instance name another one from now on."""
         one, other = self.instances[number], self.instances[to]
         self._of_uid.update(dict.fromkeys(one.uids, to))
+        self._count_kind(one, -len(one.uids))
+        self._count_kind(other, len(one.uids))
         other.uids += one.uids
         one.uids.clear()
         self._on_forget(number)
+
+    def _count_kind(self, instance: Instance, uids: int) -> None:
+        kind = instance.pattern.definition.kind
+        self.by_kind[kind] += uids
+        if not self.by_kind[kind]:
+            del self.by_kind[kind]
 
     def _on_forget(self, number: int) -> None:
         """An instance that no uid names is kept no more."""

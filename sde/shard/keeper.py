@@ -136,6 +136,7 @@ class ShardKeeper:
         self._folder, self._number, self._of = folder, number, of
         self._limits, self._backing, self._code = limits, backing, code
         self._new_token, self._factor = new_token, compact_factor
+        self.rebuilt = False  # the arena, when the shard was opened
 
     @contextmanager
     def opened(self) -> Iterator[Shard]:
@@ -162,9 +163,15 @@ class ShardKeeper:
         head = self._drop_some(head)
         head = replace(head, token=self._new_token())
         self._backing.write_head(asdict(head))
+        self._head = head
         self._current.arena.finish(head.token)
         self._current.token = head.token
         _open_shards[self._folder] = self._current
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the log and of the snapshot that count, as the last commit left them."""
+        return self._head.log_bytes, self._head.snapshot_bytes
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -202,6 +209,7 @@ class ShardKeeper:
             return _Open(head.token, self._shard(arena), arena)
         arena.clear()
         arena.begin()
+        self.rebuilt = head is not None
         if head is not None:
             _log.info("shard %d: building the arena again from the state store", self._number)
             if head.end_chunk > head.first_chunk:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sde.banks.bank import ArrayBank, Bank, open_bank
 from sde.banks.count_windows import CountedLayer
-from sde.banks.layer import WHOLE_STREAM, Kept, Layer
+from sde.banks.layer import WHOLE_STREAM, Kept, Layer, Reach
 from sde.banks.ordinals import OrdinalLayer
 from sde.banks.panes import PanedLayer
 from sde.banks.selection import Selection
@@ -64,6 +64,7 @@ class Shard:
         self._users: dict[str, int] = {}  # how many instances use a bank or a layer
         self._wanted: NeedsByDataset | None = None  # not looked up yet
         self.failures: list[PluginFailure] = []  # that nobody was told of yet
+        self.left_out: Counter[str] = Counter()  # tuples by reason, since it was last emptied
         self._of_dataset: dict[str, dict[str, Layer]] = {}
         self.registry = Registry(limits, of)
         self.beside = dict(beside or {})
@@ -116,6 +117,7 @@ class Shard:
             layer = _layer_class(instance)(
                 self._store, name, self._banks[instance.bank], definition
             )
+            layer.tally = self.left_out
             self._layers[instance.layer] = layer
             self._wanted = None
             self._of_dataset.setdefault(definition.dataset, {})[instance.layer] = layer
@@ -338,6 +340,18 @@ class Shard:
                 self.quarantine(failure)
                 layer.miss(selection)
             free -= _bytes([layer]) - held
+
+    def held(self, dataset: str) -> tuple[int, int]:
+        """Bytes that this shard holds of a data set beyond what was promised, as limits count them,
+        and streams of the synopsis without a window that has the most."""
+        layers = self._of_dataset.get(dataset, {}).values()
+        each = [len(one.table) for one in layers if one.reach is Reach.EACH and one.window is None]
+        return _bytes(layers), max(each, default=0)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Those that there are synopses of."""
+        return sorted(name for name, layers in self._of_dataset.items() if layers)
 
     def quarantine(self, failure: PluginFailure) -> Refusal:
         """Call a plug-in no more; what its users are told."""

@@ -11,6 +11,7 @@ reading request. Watches that are due are answered last.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -100,6 +101,7 @@ class Maintain:
         self._each: list[AskedEach] = []  # keys that watches have not answered for
         self.entry = b""
         self.reports: list[Report] = []  # to the loop
+        self.left_out: Counter[str] = Counter()  # tuples of this batch, by reason; for operators
 
     def on_batch(self, arrived: Sequence[Arrived], blocks: Sequence[Block]) -> list[Partial]:
         shard = self._shard
@@ -379,9 +381,11 @@ class Maintain:
             for block in self._blocks
             if (needs := wanted.get(block.dataset)) is not None
         ]
+        self._shard.left_out.clear()
         for block in joined(used):
             self._shard.add(block)
             added.append(block.to_bytes(compress=True))
+        self.left_out = +self._shard.left_out
         # In front of the data: a replay does not try it again, and takes the states as they are.
         self._not_repeatable |= {failure.kind for failure in self._shard.failures}
         self._note_failures()

@@ -19,6 +19,7 @@ from sde.federation.peers import Peers
 from sde.federation.sending import Sender
 from sde.plugins.failure import PluginFailure
 from sde.records.asked import Asked, AskedInfore, Unreadable
+from sde.records.figures import Written
 from sde.records.loop import (
     Admit,
     Again,
@@ -59,16 +60,28 @@ P = TypeVar("P", bound=Partial)
 class Merge:
     """The stage for one batch, at the site that `peers` names as its own.
 
-    `has_log`: there is a topic for INFORE's log. `loop` seals what goes round it.
+    `has_log`: there is a topic for INFORE's log. `loop` seals what goes round it. `exported`:
+    watches whose answers are among the figures.
     """
 
-    def __init__(self, peers: Peers, loop: LoopWriter, has_log: bool = False) -> None:
+    def __init__(
+        self,
+        peers: Peers,
+        loop: LoopWriter,
+        has_log: bool = False,
+        exported: frozenset[str] = frozenset(),
+    ) -> None:
         self._site = peers.site
-        self._writer = ReplyWriter(peers.site, has_log, loop)
+        self._writer = ReplyWriter(peers.site, has_log, loop, exported)
         sender = Sender(peers, loop)
         self._sites = SitesMerge(peers, sender, self._quarantine)
         self._site_watches = SitesWatch(peers, sender, self._quarantine)
         self._failures: dict[str, str] = {}  # of plug-ins, met in this batch, by kind
+
+    @property
+    def figures(self) -> Written:
+        """What was replied so far."""
+        return self._writer.figures
 
     def on_partials(self, partials: Iterable[Partial]) -> Iterator[Outgoing]:
         """The replies to all requests in a set of partials, in the order of their subjects."""

@@ -39,6 +39,7 @@ class Wiring:
     limits: StateLimits = StateLimits()  # noqa: RUF009
     trust: Trust = Trust()  # noqa: RUF009
     own_topics: tuple[str, ...] = ()  # that no source may read
+    exported: tuple[str, ...] = ()  # watches whose answers are among the figures
 
     def ingest(self, schemas: Schemas | None = None, topics: Topics | None = None) -> Ingest:
         """`schemas` looks up those of records, `topics` the topics of others; both ask others."""
@@ -67,7 +68,8 @@ class Wiring:
         from sde.records.outgoing import LoopWriter
         from sde.stages.merge import Merge
 
-        return Merge(self._peers, LoopWriter(self.seal, batch), self.has_log)
+        loop = LoopWriter(self.seal, batch)
+        return Merge(self._peers, loop, self.has_log, frozenset(self.exported))
 
     @property
     def _peers(self) -> Peers:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 STATUS_FILE = "status.json"  # in the data folder
+METRICS_FILE = "metrics.prom"  # beside it: what Prometheus is told
 State = Literal["starting", "running", "waiting", "recovering", "stopping"]
 
 

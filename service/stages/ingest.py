@@ -24,6 +24,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from sde.records.figures import Reading, pack_figures
 from sde.records.sources import ReadSource
 from sde.wire import Code, Fault, dead_letter
 from sde.wire.framing import pack
@@ -34,6 +35,7 @@ from service.kafka.source import KafkaReader, ReaderOptions
 from service.stages.planted_death import meet
 from service.stages.rows import (
     BLOCKS,
+    FIGURES,
     FILED,
     LETTERS,
     REQUESTS,
@@ -151,7 +153,10 @@ class _IngestReader(KafkaReader):
         fault = Fault(Code.OFFSETS_LOST, reason)
         letter = dead_letter(lost.topic, lost.partition, lost.first, 0, fault, b"")
         row = self._letters_row(lost.topic, lost.partition, [letter])
-        yield record_batch([row], SHARD_ROW_ARROW)
+        figures = Reading(
+            topic=topic_of(lost.topic), partition=lost.partition, newest=0, lost=lost.count
+        )
+        yield record_batch([row, _figures_row(row, figures)], SHARD_ROW_ARROW)
 
 
 class TupleReader(_IngestReader):
@@ -171,15 +176,26 @@ class TupleReader(_IngestReader):
 
         wanted = NeedsFile(Path(self._arena)).read()
         decoded = self._ingest().on_data(messages, wanted, _source_of(source))
+        figures = Reading(
+            topic=topic_of(messages.topic),
+            partition=messages.partition,
+            newest=int(messages.timestamps[-1]),
+            taken=list(decoded.taken),
+        )
         by_shard: dict[int, list[Block]] = defaultdict(list)
         for block in decoded.blocks:
             by_shard[block.shard].append(block)
+        rows: list[ShardRow] = []
         for shard, blocks in by_shard.items():  # one at a time: it may have many megabytes
-            row = self._shard_row(shard, blocks, messages, source)
-            yield record_batch([row], SHARD_ROW_ARROW)
-        if decoded.letters:
-            rows = self._letters(messages, decoded.letters, source)
+            rows = [self._shard_row(shard, blocks, messages, source)]
+            if shard == decoded.blocks[-1].shard:  # beside others: no shard runs for figures alone
+                rows.append(_figures_row(rows[0], figures))
             yield record_batch(rows, SHARD_ROW_ARROW)
+        if decoded.letters:
+            letters = self._letters(messages, decoded.letters, source)
+            if not rows:
+                letters.append(_figures_row(letters[0], figures))
+            yield record_batch(letters, SHARD_ROW_ARROW)
 
     def fetch_options(self, source: str) -> FetchOptions:
         mapping = _source_of(source)
@@ -220,6 +236,11 @@ class TupleReader(_IngestReader):
             for part in self._handled(replace(fetched, topic=row.log)):
                 blocks += ingest.on_data(part, source=source).blocks
         return [block for block in blocks if block.shard == shard]
+
+
+def _figures_row(beside: ShardRow, figures: Reading) -> ShardRow:
+    """To the shard that another row goes to."""
+    return beside._replace(what=FIGURES, source="", body=pack_figures(figures))
 
 
 def _read_source(text: str) -> ReadSource:

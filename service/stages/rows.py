@@ -16,6 +16,7 @@ from pyspark import TaskContext
 
 BLOCKS, FILED = "blocks", "filed"  # in the row itself, or in files that it names
 REQUESTS, LETTERS, PARTIALS, REPORTS = "requests", "letters", "partials", "reports"
+FIGURES = "figures"  # for operators: of ingest and maintain, only passed through to the sink
 
 SHARD_ROW = (
     "shard_key int, what string, log string, source string, partition int, offset long, end long, "
@@ -42,7 +43,7 @@ KAFKA_ROW_ARROW = pa.schema([("topic", pa.string()), ("key", pa.string()), ("val
 class ShardRow(NamedTuple):
     """A row from ingest to a shard, made of the messages of a log's partition from `offset` to
     before `end`, read as the `source` says (a ReadSource as JSON; "": a topic of the engine's own).
-    `what` says what the body is: blocks, names of block files, requests or dead letters."""
+    `what` says what the body is: blocks, names of block files, requests, letters or figures."""
 
     shard_key: int
     what: str

@@ -14,9 +14,11 @@ import orjson
 import pandas as pd
 
 from sde.records.arrived import Arrived, pack_arrived, unpack_arrived
+from sde.records.figures import pack_figures
 from sde.records.loop import Report, pack_reports
 from sde.records.partial import Partial, bundle
 from sde.shard.keeper import Backing, ShardKeeper, new_token
+from sde.stages.figures import figures_of
 from sde.stages.maintain import SHARD_CODE
 from sde.tuples.block import Block
 from sde.wire.framing import unpack
@@ -26,6 +28,7 @@ from service.stages.needs_file import NeedsFile
 from service.stages.planted_death import meet
 from service.stages.rows import (
     BLOCKS,
+    FIGURES,
     FILED,
     LETTERS,
     PARTIALS,
@@ -42,8 +45,8 @@ _log = logging.getLogger(__name__)
 def run_batch(
     number: int, batch: int, rows: Iterable[pd.DataFrame], backing: Backing, settings: ShardSettings
 ) -> pd.DataFrame:
-    """Rows for the next stage: partials and dead letters."""
-    arrived, blocks, letters = _read(rows, settings)
+    """Rows for the next stage: partials, dead letters, reports and figures."""
+    arrived, blocks, passing = _read(rows, settings)
     keeper = ShardKeeper(
         settings.arena / f"shard-{number}",
         number,
@@ -59,26 +62,28 @@ def run_batch(
         partials = stage.on_batch(arrived, blocks)
         meet("maintain", lambda: _all_bytes(arrived, blocks))
         keeper.commit(stage.entry, batch)
+        figures = figures_of(shard, stage.left_out, keeper)
     NeedsFile(settings.arena).write(stage.wanted)
-    return _frame(partials, letters, stage.reports, settings.buckets)
+    passing.append((FIGURES, pack_figures(figures)))
+    return _frame(partials, passing, stage.reports, settings.buckets)
 
 
 def _read(
     rows: Iterable[pd.DataFrame], settings: ShardSettings
-) -> tuple[list[Arrived], list[Block], list[bytes]]:
-    """Requests in the order of their topics, blocks, and letters that only pass through."""
+) -> tuple[list[Arrived], list[Block], list[tuple[str, bytes]]]:
+    """Requests in the order of their topics, blocks, and what only passes through."""
     requests: list[tuple[str, int, int, bytes]] = []
-    blocks, letters = [], []
+    blocks, passing = [], []
     for frame in rows:
         for row in map(ShardRow._make, frame.itertuples(index=False)):
             if row.what in (BLOCKS, FILED):
                 blocks += _blocks(row, settings)
             elif row.what == REQUESTS:
                 requests.append((row.log, row.partition, row.offset, row.body))
-            elif row.what == LETTERS:
-                letters.append(row.body)
+            elif row.what in (LETTERS, FIGURES):
+                passing.append((row.what, row.body))
     arrived = [one for *_, body in sorted(requests) for one in unpack_arrived(body)]
-    return arrived, blocks, letters
+    return arrived, blocks, passing
 
 
 def _blocks(row: ShardRow, settings: ShardSettings) -> list[Block]:
@@ -105,15 +110,18 @@ def _all_bytes(arrived: list[Arrived], blocks: list[Block]) -> bytes:
 
 
 def _frame(
-    partials: list[Partial], letters: list[bytes], reports: list[Report], buckets: int
+    partials: list[Partial],
+    passing: list[tuple[str, bytes]],
+    reports: list[Report],
+    buckets: int,
 ) -> pd.DataFrame:
-    """All partials for one merging task in one row; letters and reports go to the first task."""
+    """All partials for one merging task in one row; everything else goes to the first task."""
     bundles: dict[int, list[Partial]] = defaultdict(list)
     for one in partials:
         bundles[one.subject.bucket(buckets)].append(one)
     keys = spread_keys(buckets)
     rows = [(keys[bucket], PARTIALS, bundle(together)) for bucket, together in bundles.items()]
-    rows += [(keys[0], LETTERS, body) for body in letters]
+    rows += [(keys[0], what, body) for what, body in passing]
     if reports:
         rows.append((keys[0], REPORTS, pack_reports(reports)))
     frame = pd.DataFrame(rows, columns=["bucket_key", "what", "body"])

@@ -14,9 +14,10 @@ import pytest
 from confluent_kafka import Producer
 
 from service.kafka.fetch import fetch
+from service.kafka.handover import Handover
 from service.kafka.logs import LogEnds
 from service.kafka.markers import last_batch
-from service.kafka.sink import KafkaSink, KafkaWriter, Rows, SinkOptions
+from service.kafka.sink import FOR_THE_DRIVER, KafkaSink, KafkaWriter, Rows, SinkOptions
 from service.kafka.topics import TopicSpec, ensure_topics
 from service.kafka.transactions import BatchWriter, Row
 
@@ -233,3 +234,14 @@ def test_large_replies_of_a_task_do_not_push_out_what_is_small_or_no_reply():
     assert [row.value for row in rows[:2]] == replies[:2]
     assert json.loads(rows[2].value)["request"] == "r2"
     assert [row.value for row in rows[3:]] == others
+
+
+def test_rows_of_no_topic_are_handed_over_and_never_written(tmp_path):
+    options = SinkOptions({}, query="q", handover=str(tmp_path / "figures"))
+    writer = KafkaWriter(options, KafkaSink.too_large)
+    columns = [[FOR_THE_DRIVER, FOR_THE_DRIVER], ["", ""], [b"one", b"two"]]
+    batch = pa.RecordBatch.from_arrays([pa.array(c) for c in columns], ["topic", "key", "value"])
+    rows = writer.write(iter([batch]))
+    assert rows == Rows([], [b"one", b"two"])
+    writer.commit([rows, None], 7)  # there is no Kafka to write to
+    assert Handover(tmp_path / "figures").take() == [(7, [b"one", b"two"])]

@@ -10,6 +10,7 @@ from wire_messages import create, tuples
 from sde.decoding import Messages
 from sde.records.arrived import FromSource, unpack_arrived
 from sde.records.asked import Asked, Unreadable
+from sde.records.figures import Taken, unpack_figures
 from sde.records.sources import ReadSource
 from sde.stages.wiring import Wiring
 from sde.testing import messages
@@ -20,7 +21,7 @@ from sde.wire.sources import Source
 from service.kafka import fetch
 from service.kafka.source import ReaderOptions
 from service.stages.ingest import RequestReader, TupleReader
-from service.stages.rows import BLOCKS, LETTERS, REQUESTS, ShardRow, spread_keys
+from service.stages.rows import BLOCKS, FIGURES, LETTERS, REQUESTS, ShardRow, spread_keys
 
 FIRST = 40  # offset of the first message
 
@@ -124,3 +125,26 @@ def test_a_part_of_messages_is_as_if_they_had_been_fetched_alone():
     assert part.buffer.tobytes() == alone.buffer.tobytes()
     for name in ("starts", "ends", "offsets", "timestamps"):
         assert getattr(part, name).tolist() == getattr(alone, name).tolist()
+
+
+def readings(made):
+    return [unpack_figures(row.body) for row in made if row.what == FIGURES]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_reading_is_told_once_beside_rows_that_go_to_a_shard_anyway(shards):
+    sent = tuples("d", [(f"s{i}", {"k": i}) for i in range(9)])
+    fetched = messages([*sent, b"{"], "data", offset=FIRST)
+    made = rows(reader(TupleReader, "data", shards=shards), fetched)
+    (told,) = readings(made)
+    size = int((fetched.ends - fetched.starts).sum())
+    assert told.taken == [Taken(form="json", messages=10, tuples=9, size=size)]
+    assert (told.topic, told.partition, told.newest) == ("data", 0, int(fetched.timestamps[-1]))
+    (own,) = [row.shard_key for row in made if row.what == FIGURES]
+    assert own in {row.shard_key for row in made if row.what == BLOCKS}
+
+
+def test_a_reading_of_dead_letters_alone_is_told_too():
+    made = rows(reader(TupleReader, "data"), messages([b"{", b"["], "data", offset=FIRST))
+    (told,) = readings(made)
+    assert [(one.form, one.messages, one.tuples) for one in told.taken] == [("json", 2, 0)]
