@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         text = setting.metadata["help"]
         if setting.name == "kafka":
             parser.add_argument("-X", "--kafka", action="append", metavar="NAME=VALUE", help=text)
-        elif setting.name not in ("topics", "limits", "peers"):
+        elif setting.name not in ("topics", "limits", "metrics", "peers"):
             parser.add_argument(flag, help=text)
     return parser
 

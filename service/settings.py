@@ -19,6 +19,7 @@ from service.kafka.config import Config, check_settings
 from service.kafka.loopback import is_loopback, servers_of
 from service.kafka.registry_settings import RegistrySettings
 from service.kafka.retention import OnLost, checked_on_lost
+from service.metrics_settings import MetricsSettings
 from service.peer_settings import PeerError, Peers, read_peers
 from service.setting_values import SettingsError, read_table, read_value, refuse_unknown
 from service.source_settings import SourceTables, read_sources
@@ -100,6 +101,10 @@ class Settings:
     http: HttpSettings = field(
         default_factory=HttpSettings,
         metadata={"help": "HOST:PORT of the HTTP door, such as 127.0.0.1:8088 (default: none)"},
+    )
+    metrics: MetricsSettings = field(
+        default_factory=MetricsSettings,
+        metadata={"help": "what the metrics export beside the engine's own: watches"},
     )
     data_dir: Path = field(
         default=Path("sde-data"), metadata={"help": "folder of checkpoint, broker data and logs"}
@@ -228,6 +233,11 @@ class Settings:
         return self.arena_dir or self.data_dir / "arena"
 
     @property
+    def figures_folder(self) -> Path:
+        """Where batches leave their figures for the process of `sde serve`; see `Handover`."""
+        return self.arena_folder / "figures"
+
+    @property
     def snapshots_root(self) -> str:
         return self.snapshots or str((self.data_dir / "snapshots").absolute())
 
@@ -295,6 +305,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
             return read_table(name, Topics, value)
         case "StateLimits":
             return read_table(name, StateLimits, value)
+        case "MetricsSettings":
+            return read_table(name, MetricsSettings, value)
         case "RegistrySettings":
             return _read_registry(name, value)
         case "HttpSettings":

@@ -13,6 +13,7 @@ from docs.generate import (
     kinds_page,
     kinds_table,
     messages_page,
+    metrics_page,
     rooms_page,
     settings_page,
 )
@@ -29,6 +30,7 @@ def generated_files() -> dict[Path, str]:
         _REFERENCE / "messages.md": messages_page.text(),
         _REFERENCE / "kinds.md": kinds_page.text(),
         _REFERENCE / "settings.md": settings_page.text(),
+        _REFERENCE / "metrics.md": metrics_page.text(),
         _REFERENCE / "faults.md": faults_page.text(),
         _REFERENCE / "expressions.md": expressions_page.text(),
         _REFERENCE / "cli.md": cli_page.text(),

@@ -10,6 +10,7 @@ from docs.generate.comments import comments
 from docs.generate.markdown import code
 from sde.limits import StateLimits
 from service.http_settings import HttpSettings, HttpToken
+from service.metrics_settings import MetricsSettings
 from service.peer_settings import Peer
 from service.settings import Settings, Topics
 
@@ -17,11 +18,12 @@ _INTRODUCTION = """\
 A setting is a line of a TOML file (`sde serve --config FILE`), a variable of the environment
 (`SDE_` and its name in capitals), or a flag of `sde serve` (`--batch-seconds 1`). A flag wins over
 a variable, a variable over the file. Tables (`[topics]`, `[limits]`, `[kafka]`, `[http]`,
-`[peers.NAME]`) are set in the file. An unknown name stops the start with a message that names it.
+`[metrics]`, `[peers.NAME]`) are set in the file. An unknown name stops the start with a message
+that names it.
 
 How to choose them: see [operations](../how-to/operations.md)."""
 _MIB = 1 << 20
-_TABLES = ("kafka", "topics", "limits", "peers")
+_TABLES = ("kafka", "topics", "limits", "peers", "metrics")
 _OF_THIS_MACHINE = {"shards": "2 × cores", "cores": "cores of the machine"}
 _KAFKA = """\
 Any setting of librdkafka by its own name, for every Kafka client of the service: TLS, SASL and so
@@ -38,6 +40,9 @@ _HTTP = """\
 The HTTP door: see [HTTP](../how-to/http.md). `--http HOST:PORT` says where it listens, also if a
 table says the rest. At any address but a loopback one it needs tokens, one table each; `sde gateway
 token NAME` makes a token and prints its table."""
+
+_METRICS = """\
+Beside [all other metrics](metrics.md): see [monitoring](../how-to/monitoring.md)."""
 
 
 def text() -> str:
@@ -58,6 +63,9 @@ def text() -> str:
         _table([f for f in fields(HttpSettings) if f.name != "tokens"], {}),
         "## [http.tokens.NAME]",
         _table(fields(HttpToken), {}),
+        "## [metrics]",
+        _METRICS,
+        _table(fields(MetricsSettings), {}),
         "## [peers.NAME]",
         _PEERS,
         _table(fields(Peer), comments(Peer)),

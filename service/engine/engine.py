@@ -28,6 +28,7 @@ from service.engine.gateway_process import GatewayProcess
 from service.engine.kafka_watch import KafkaWatch
 from service.engine.log_files import LogFiles
 from service.engine.loop_secret import end_upgrade, make_secret, read_seal
+from service.engine.metrics_file import MetricsFile
 from service.engine.own_folders import lock_folders
 from service.engine.private_folders import make_private
 from service.engine.progress import ProgressLog
@@ -66,7 +67,9 @@ class Engine:
         self._report = report
         self._locks, self._parts = ExitStack(), ExitStack()
         self._query: QueryKeeper | None = None
-        self._progress = ProgressLog(settings.data_dir.absolute() / "logs" / "batches.jsonl")
+        self._metrics = MetricsFile(settings)
+        batches = settings.data_dir.absolute() / "logs" / "batches.jsonl"
+        self._progress = ProgressLog(batches, self._metrics.collector.on_batch)
         self._log_files = LogFiles(settings)
         self._status = StatusFile(settings, self._progress)
         self._is_ready = False
@@ -74,6 +77,7 @@ class Engine:
         self._broker: EmbeddedBroker | None = None
         self._watch: KafkaWatch | None = None
         self._gateway: GatewayProcess | None = None
+        self._forwarder: Forwarder | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -95,6 +99,8 @@ class Engine:
         self._locks = lock_folders(self.settings)
         address_path(self.settings.data_dir).unlink(missing_ok=True)  # of one that was killed
         self._parts.callback(self._status.remove)
+        self._metrics.begin()
+        self._parts.callback(self._metrics.remove)
         self._write_status()
         embedded = not self.settings.bootstrap_servers
         self._report(
@@ -152,11 +158,12 @@ class Engine:
 
     def _start_threads(self, settings: Settings, seal: LoopSeal) -> None:
         """Those that work beside the query."""
+        self._forwarder = Forwarder(settings, seal.checkpoint)
         for beside in (
             Clock(settings, seal, lambda: self._progress.left),
             PluginExaminer(settings, seal),
             SourceKeeper(settings, seal),
-            Forwarder(settings, seal.checkpoint),
+            self._forwarder,
         ):
             beside.start()
             self._parts.callback(beside.stop)
@@ -250,3 +257,10 @@ class Engine:
         else:
             state, passed_over = state or self._query.state, self._query.passed_over
         self._status.write(state, self.settings.bootstrap_servers, outage, passed_over)
+        self._metrics.write(
+            state,
+            kafka_is_up=outage is None,
+            passed_over=passed_over,
+            left=self._progress.left,
+            sites=self._forwarder.sites if self._forwarder is not None else {},
+        )

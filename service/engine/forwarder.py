@@ -8,6 +8,7 @@ delivery, so that a crash may deliver again, never lose; sites recognise what th
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -20,6 +21,7 @@ from service.settings import Settings
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
+_SECONDS_TO_ARRIVE = 10.0  # of frames at a peer that is up
 _MOST_AT_ONCE = 100  # messages that are on their way to one peer
 _HOPELESS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG)
 
@@ -34,6 +36,11 @@ class Forwarder:
         self._peers = [
             PeerForwarder(settings, checkpoint, name, peer) for name, peer in settings.peers.items()
         ]
+
+    @property
+    def sites(self) -> dict[str, bool]:
+        """Whether each peer takes what is sent to it, as far as that was tried lately."""
+        return {peer.site: peer.is_up for peer in self._peers}
 
     def start(self) -> None:
         for peer in self._peers:
@@ -63,7 +70,8 @@ class PeerForwarder(TopicFollower):
             poll_seconds=_POLL_SECONDS,
             most_at_once=_MOST_AT_ONCE,
         )
-        self._site, self._peer = site, peer
+        self.site, self._peer = site, peer
+        self._waiting_since: float | None = None  # frames that have not arrived
         self._producer_config: Config = {
             **admin_config(peer.kafka_config),
             "enable.idempotence": True,
@@ -77,10 +85,23 @@ class PeerForwarder(TopicFollower):
         if not messages:
             return False
         frames = [message.value() or b"" for message in messages if self._is_for_peer(message)]
-        return not frames or self._deliver(frames)
+        if not frames:
+            return True
+        if self._waiting_since is None:
+            self._waiting_since = time.monotonic()
+        if not self._deliver(frames):
+            return False
+        self._waiting_since = None
+        return True
+
+    @property
+    def is_up(self) -> bool:
+        """False while frames wait for the peer's Kafka."""
+        since = self._waiting_since
+        return since is None or time.monotonic() < since + _SECONDS_TO_ARRIVE
 
     def _is_for_peer(self, message: Message) -> bool:
-        return message.key() == self._site.encode() and is_frame(message.value() or b"")
+        return message.key() == self.site.encode() and is_frame(message.value() or b"")
 
     def _deliver(self, frames: list[bytes]) -> bool:
         """Whether all have arrived; KafkaException if they have to be sent again."""
@@ -90,7 +111,7 @@ class PeerForwarder(TopicFollower):
             if error is None:
                 return
             if error.code() in _HOPELESS:
-                _log.error("a message to %s was dropped: %s", self._site, error)
+                _log.error("a message to %s was dropped: %s", self.site, error)
             else:
                 failures.append(error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -38,10 +39,15 @@ class BatchLine(TypedDict):
 
 
 class ProgressLog:
-    """Call `follow` several times a minute: Spark remembers its last hundred reports."""
+    """Call `follow` several times a minute: Spark remembers its last hundred reports.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    `on_batch` is called with each batch, once.
+    """
+
+    def __init__(
+        self, path: Path, on_batch: Callable[[QueryProgress], None] = lambda _: None
+    ) -> None:
+        self._path, self._on_batch = path, on_batch
         self._last = -1
         self.last_batch = ""  # when it began
         self.reached: Offsets = {}  # by the last batch
@@ -70,6 +76,7 @@ class ProgressLog:
             with self._path.open("a") as file:
                 for progress in new:
                     file.write(json.dumps(_line(progress, passed_over)) + "\n")
+                    self._on_batch(progress)
             self._last, self.last_batch = new[-1]["batchId"], new[-1]["timestamp"]
         latest_sources = recent[-1]["sources"]
         for source in latest_sources:

@@ -102,6 +102,7 @@ def sink_options(settings: Settings) -> SinkOptions:
         kafka=settings.kafka_config,
         query=checkpoint_name(settings),
         markers=settings.topics.commits,
+        handover=str(settings.figures_folder.absolute()),
     )
 
 
@@ -153,4 +154,5 @@ def wiring_of(settings: Settings) -> Wiring:
         limits=settings.limits,
         trust=settings.trust,
         own_topics=settings.topics.all,
+        exported=settings.metrics.watches,
     )

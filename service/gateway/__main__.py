@@ -20,6 +20,7 @@ from clients.address import EngineFolder
 from clients.errors import ClientError
 from clients.kafka import KafkaTransport
 from clients.transport import Topics
+from service.gateway.counts import Counts
 from service.gateway.engine import EngineDoor
 from service.gateway.lane_process import LaneProcess
 from service.gateway.replay import KafkaReplay
@@ -60,9 +61,11 @@ def _serve(settings: Settings, from_engine: bool) -> int:
     open_transport, replay, lane = _ways_to(settings)
     _allow_many_files()
     with bind(http) as listener:
+        counts = Counts(settings.data_dir)
         door = EngineDoor(
             open_transport(),
             lane=lane,
+            counts=counts,
             open_data=lambda on_delivered: open_transport(on_delivered=on_delivered),
         )
         server = GatewayServer(http, door, replay)

@@ -14,6 +14,7 @@ from sde.wire import Code
 from service.gateway import asking, events, own, tuples
 from service.gateway.bodies import drain
 from service.gateway.call import Call
+from service.gateway.counts import Counts
 from service.gateway.engine import EngineDoor
 from service.gateway.guard import HEADERS, Guard
 from service.gateway.problems import BUSY, Problem, problem_of_error
@@ -38,6 +39,7 @@ HANDLERS: dict[Handler, Callable[[Call], Awaitable[Response]]] = {
     "openapi": own.openapi,
     "live": own.live,
     "ready": own.ready,
+    "metrics": own.metrics,
 }
 
 
@@ -49,11 +51,10 @@ class Gateway:
     ) -> None:
         self._settings, self._door = settings, door
         self._replay = None if replay is None else SharedReplay(replay)
-        self._guard = Guard(settings)
-        self._in_flight = 0
+        self._guard, self._counts = Guard(settings), door.counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        incoming = _Incoming(receive)
+        incoming = _Incoming(receive, self._counts)
         request = Request(scope, incoming.receive)
 
         async def send_with_headers(message: Message) -> None:
@@ -73,27 +74,37 @@ class Gateway:
         await response(scope, incoming.receive, send_with_headers)
 
     async def _respond(self, request: Request) -> Response:
-        if self._in_flight >= self._settings.requests_in_flight:
-            return Problem(503, BUSY, "too many requests are waiting for answers").response()
-        self._in_flight += 1
+        outcome = await self._outcome(request)
+        op = getattr(request.state, "op", "none")
+        if isinstance(outcome, Problem):
+            self._counts.on_request(op, outcome.code)
+            return outcome.response()
+        self._counts.on_request(op, "ok")
+        return outcome
+
+    async def _outcome(self, request: Request) -> Response | Problem:
+        if self._counts.in_flight >= self._settings.requests_in_flight:
+            return Problem(503, BUSY, "too many requests are waiting for answers")
+        self._counts.in_flight += 1
         try:
             return await self._handle(request)
         except Problem as problem:
-            return problem.response()
+            return problem
         except ClientError as error:
-            return problem_of_error(error).response()
+            return problem_of_error(error)
         except ClientDisconnect:
             raise
         except Exception:
             _log.exception("%s failed", request.method)
-            return Problem(500, Code.INTERNAL, "the gateway failed; its log says why").response()
+            return Problem(500, Code.INTERNAL, "the gateway failed; its log says why")
         finally:
-            self._in_flight -= 1
+            self._counts.in_flight -= 1
 
     async def _handle(self, request: Request) -> Response:
         caller = self._guard.caller(request)
         check_query(request)
         route, path = find_route(request.method, request.scope["raw_path"])
+        request.state.op = route.op
         self._guard.admit(request, route, caller)
         call = Call(
             http=request,
@@ -111,13 +122,14 @@ class Gateway:
 
 
 class _Incoming:
-    """Notes whether the whole body has come."""
+    """Notes whether the whole body has come, and counts its bytes."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self._ended = receive, False
+    def __init__(self, receive: Receive, counts: Counts) -> None:
+        self._receive, self._ended, self._counts = receive, False, counts
 
     async def receive(self) -> Message:
         message = await self._receive()
+        self._counts.on_body(len(message.get("body", b"")))
         self._ended = self._ended or not message.get("more_body", False)
         return message
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from clients.connection import Connection
 from clients.errors import ClientError, Unreachable
 from clients.transport import Message, OnDelivered, Transport
 from clients.tuples import encode
+from service.gateway.counts import Counts
 from service.gateway.hub import WatchHub
 from service.gateway.lane_process import Lane
 from service.gateway.position import NOWHERE, Position
@@ -55,8 +57,10 @@ class EngineDoor:
         *,
         lane: Lane | None = None,
         open_data: Callable[[OnDelivered], Transport] | None = None,
+        counts: Counts | None = None,
     ) -> None:
         self.hub = WatchHub()
+        self.counts = counts or Counts()
         self._transport, self._lane = transport, lane
         self._connection = Connection(transport, 0.0, self.hub.put)
         self._open_data = open_data
@@ -78,23 +82,26 @@ class EngineDoor:
         """The reply to a message, which has an `id`; ClientError if none comes.
 
         `fresh` passes the lane by, which otherwise waits until it is as far as `at_least`. Of a
-        message that is in flight already the one reply serves
-        both, as the engine has one outcome for both; BadInput if only its id is: whoever knows the
-        id of somebody else's request must not get the reply.
+        message that is in flight already the one reply serves both, as the engine has one outcome
+        for both; BadInput if only its id is: whoever knows the id of somebody else's request must
+        not get the reply.
         """
+        began = time.monotonic()
         if self._lane is not None and not fresh:
-            began = asyncio.get_running_loop().time()
             reply = await self._lane.reply(message, timeout * _SHARE_OF_LANE, at_least)
             if reply is not None:
+                self.counts.on_answer("lane", time.monotonic() - began)
                 return reply
-            timeout -= asyncio.get_running_loop().time() - began
+            timeout -= time.monotonic() - began
         key = encode(message)
         task = self._in_flight.get(key)
         if task is None:
             task = asyncio.create_task(self._ask(message, timeout))
             self._in_flight[key] = task
             task.add_done_callback(partial(self._settled, key))
-        return await asyncio.shield(task)
+        reply = await asyncio.shield(task)
+        self.counts.on_answer("kafka", time.monotonic() - began)
+        return reply
 
     async def _ask(self, message: Message, timeout: float) -> Message:
         submit = partial(self._connection.submit_message, message, lambda reply: reply)

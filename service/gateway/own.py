@@ -1,4 +1,4 @@
-"""What the gateway answers itself: sessions of browsers, probes, the OpenAPI document."""
+"""What the gateway answers itself: sessions of browsers, probes, metrics, the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from starlette.responses import Response
 from service.gateway.call import Call, respond
 from service.gateway.guard import bearer_token, session_cookie
 from service.gateway.openapi import document
-from service.gateway.problems import NOT_READY, UNAUTHORIZED, Problem
+from service.gateway.problems import FORBIDDEN, NOT_READY, UNAUTHORIZED, Problem
+from service.metrics.metric_set import CONTENT_TYPE
 
 _SESSION_SECONDS = 12 * 3600
 
@@ -31,6 +32,14 @@ def _with_cookie(call: Call, token: str, seconds: int) -> Response:
 
 async def openapi(call: Call) -> Response:
     return respond(document())
+
+
+async def metrics(call: Call) -> Response:
+    """All of them name data sets: a token that may see some only does not get any."""
+    if call.caller.datasets:
+        raise Problem(403, FORBIDDEN, "this token is for some data sets; metrics are of all")
+    found = call.door.counts.exposition(event_streams=call.door.hub.followers)
+    return Response(found, headers={"Content-Type": CONTENT_TYPE})
 
 
 async def live(call: Call) -> Response:

@@ -25,6 +25,7 @@ Handler = Literal[
     "openapi",
     "live",
     "ready",
+    "metrics",
 ]
 _NO_UIDS = frozenset({"uids"})  # the path names the synopsis
 
@@ -53,6 +54,11 @@ class Route:
     @property
     def path_fields(self) -> tuple[str, ...]:
         return tuple(part[1:-1] for part in self.parts if part.startswith("{"))
+
+    @property
+    def op(self) -> str:
+        """What metrics call it: the op of its message, or its handler."""
+        return self.handler if self.asks is None else str(self.asks.__struct_config__.tag)
 
     @property
     def has_body(self) -> bool:
@@ -152,6 +158,7 @@ ROUTES = (
         summary="Forget that cookie.",
     ),
     Route("GET", "/openapi.json", scope=None, handler="openapi", summary="This document."),
+    Route("GET", "/metrics", handler="metrics", summary="Metrics of engine and gateway."),
     Route("GET", "/livez", scope=None, handler="live", summary="Whether the gateway runs."),
     Route("GET", "/readyz", scope=None, handler="ready", summary="Whether the engine answers."),
 )

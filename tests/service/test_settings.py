@@ -48,6 +48,8 @@ def test_snapshots_are_kept_next_to_the_checkpoint_unless_told_otherwise():
         ("shards = 2.5", "shards=2.5: expected a whole number$"),
         ('batch_seconds = "two"', "batch_seconds='two': expected a number$"),
         ("topics = 1", r"topics=1: expected a table \[topics\]"),
+        ("metrics = 1", r"metrics=1: expected a table \[metrics\]"),
+        (f"[metrics]\nwatches = {['w'] * 101}", "metrics.watches: 101 ids: expected at most 100$"),
         ("peers = 1", r"peers=1: expected a table \[peers\]"),
         (
             "[limits]\nmax_synopsis = 1",

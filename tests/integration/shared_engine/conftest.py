@@ -52,6 +52,8 @@ def engine(tmp_path_factory, broker):
         [limits]
         plugin_seconds = 8
         plugin_bytes = {256 << 20}
+        [metrics]
+        watches = ["metrics-watch"]
         [topics]
         data = {[*PARTITIONS, "sde-data"]}
         logging = "{LOGGING}"

@@ -60,6 +60,13 @@ def test_probes_and_the_document_need_no_token(guarded):
         assert guarded.http.get(path).status_code == 200
 
 
+def test_metrics_need_a_token_that_reads_all_data_sets(guarded):
+    found = {name: guarded.http.get("/metrics", headers=bearer(name)) for name in (READ, FOREX)}
+    assert found[READ].status_code == 200
+    assert (found[FOREX].status_code, problem(found[FOREX])["code"]) == (403, "forbidden")
+    assert guarded.http.get("/metrics").status_code == 401
+
+
 def test_a_token_may_do_what_its_scopes_say(guarded):
     put, path = guarded.http.put, "/v1/synopses/trades"
     assert put(path, json=CREATE, headers=bearer(READ)).status_code == 403

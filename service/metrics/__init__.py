@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: what there is, declared in one place, and how it is written down."""
