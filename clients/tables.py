@@ -38,6 +38,8 @@ def encode_frames(
     """
     prepared = _prepare(as_arrow(table, place, first), dataset, stream, time)
     _check_streams(stream, prepared["stream"], place, first)
+    if "time" in prepared.column_names:
+        _check_times(time or "time", prepared["time"], place, first)
     if not prepared.num_rows:
         return
     rows = max(1, min(ROWS_A_FRAME, prepared.num_rows * BYTES_A_FRAME // (prepared.nbytes + 1)))
@@ -148,6 +150,18 @@ def _check_streams(name: str, column: Any, place: str, first: int) -> None:
     at = compute.index(missing, True).as_py()
     if at >= 0:
         raise BadInput(f"{place} {first + at}: column {name!r} is empty, expected a stream's name")
+
+
+def _check_times(name: str, column: Any, place: str, first: int) -> None:
+    """BadInput for a row without a time: it would count as of the moment when it arrives."""
+    from pyarrow import compute
+
+    at = compute.index(column.is_null(), True).as_py()
+    if at >= 0:
+        raise BadInput(
+            f"{place} {first + at}: column {name!r} is empty, expected a time; drop such rows, or"
+            " send them by themselves without the column: then the time is that of arrival"
+        )
 
 
 def _cast(name: str, column: Any, type_: Any) -> Any:

@@ -60,7 +60,11 @@ class WindowTransform(BankedSynopsis):
     reads = frozenset({"values", "times"})
 
     interval: float = parameter(
-        1.0, least=0.001, most=86_400, unit="s", doc="time between two ticks, in whole ms"
+        1.0,
+        least=0.001,
+        most=86_400,
+        unit="s",
+        doc="time between two ticks, in whole ms; the value of a tick is the latest that came",
     )
     window: float = parameter(300.0, above=0, unit="s", doc="length of the sliding window")
     basic_window: float = parameter(

@@ -160,7 +160,9 @@ def _hints(file: Path, *, signed: bool) -> Iterator[None]:
         yield
     except Refused as error:
         if error.code == Code.BROKEN_LAW:
-            error.add_note(f"'sde plugin check {file}' examines it here.")
+            error.add_note(
+                f"'sde plugin check {file}', with the same --name, tries all laws but taking over."
+            )
         if error.code == Code.UNTRUSTED and not signed:
             error.add_note("Sign it with --key FILE; 'sde plugin keygen' makes a key.")
         raise

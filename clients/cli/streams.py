@@ -15,6 +15,8 @@ from clients.cli.question_options import Question
 from clients.cli.session import Session, connected
 from clients.wording import size, time_text
 
+_TOLD = 5  # streams whose warnings are printed
+
 
 @click.command()
 @click.argument("uid")
@@ -59,6 +61,7 @@ def estimate_streams(session: Session, question: Question, top: int | None) -> N
     elif answers:
         _print_answers(answers)
         _tell_unanswered(answers)
+        _warn(answers)
     else:
         click.echo(f"No stream of {question.uids[0]} has an answer.")
     print_warnings(answers.warnings)
@@ -93,3 +96,11 @@ def _tell_unanswered(answers: Sequence[Answer]) -> None:
     )
     for reason, count in reasons.items():
         click.echo(f"{count} without a value: {reason}", err=True)
+
+
+def _warn(answers: Sequence[Answer]) -> None:
+    """What answers with a value warn of: of the first streams, as many as people read."""
+    warned = [each for each in answers if each.value is not None and each.warnings]
+    print_warnings(f"{each.stream}: {text}" for each in warned[:_TOLD] for text in each.warnings)
+    if len(warned) > _TOLD:
+        print_warnings([f"{len(warned) - _TOLD:,} more streams have warnings: --json shows them"])

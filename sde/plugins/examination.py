@@ -16,7 +16,7 @@ from sde.plugins.failure import PluginFailure
 from sde.plugins.process import PluginProcess, UnfitPlugin
 from sde.plugins.remote import checked_sizes, stated_layout
 from sde.plugins.version import Made, Predecessor, Succession
-from synopses import SynopsisError
+from synopses import ParameterError, SynopsisError
 
 TAKES_OVER = "takes_over_the_states_of_the_version_before"
 LAW_SECONDS = 30.0  # that one law may take: kernels may have to be compiled
@@ -63,7 +63,13 @@ def examine(
         successions = []
         if predecessor is not None:
             for old in predecessor.made:
-                made = _taking_over(process, declaration, predecessor, old)
+                try:
+                    made = _taking_over(process, declaration, predecessor, old)
+                except ParameterError as error:
+                    raise UnfitPlugin(
+                        f"{error}, and there are synopses of {predecessor.kind} that have it: "
+                        "delete them, or take such values"
+                    ) from error
                 successions.append(Succession(predecessor.kind, old.params, made))
     except (UnfitPlugin, SynopsisError) as error:
         return NotPassed(law, str(error))

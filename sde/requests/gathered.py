@@ -15,7 +15,7 @@ from sde.records.left_out import LeftOut, total
 from sde.records.result import PackedPlugin, States
 from sde.records.streams import join_streams, unpack_streams
 from sde.requests.digests import LARGEST, digest_of, follows_from_tuples
-from sde.requests.warnings import not_begun, nothing_fitted, warnings_of
+from sde.requests.warnings import not_begun, nothing_fitted, warnings_of, without_full_window
 from sde.wire import DATASET_SCOPE, Ask, Code, Refusal, ReplyFields, Span, SynopsisInfo
 from sde.wire.durations import milliseconds
 from sde.wire.windows import interval_fields
@@ -106,6 +106,7 @@ class Gathered:
         warnings = self._warnings
         if estimate.details.get("complete") is False:
             warnings.append("the list is cut: more fits the question, ask with a larger `limit`")
+        warnings += without_full_window(estimate)
         warned = {"warnings": warnings} if warnings else {}
         if self._nothing_fitted:
             return {**fields, "value": None, **warned}

@@ -8,6 +8,7 @@ from sde.records.left_out import LeftOut
 from sde.wire import SynopsisInfo
 from sde.wire.durations import moment_text
 from sde.wire.sources import Mapping
+from synopses import Estimate
 
 
 def nothing_fitted(tuples: int, left_out: LeftOut, time_known: bool) -> bool:
@@ -65,6 +66,22 @@ def not_begun(window: tuple[int, int], known: Iterable[int | None]) -> list[str]
         return []
     begin, so_far = moment_text(window[0]), moment_text(latest)
     return [f"the window begins at {begin}: the latest tuple so far is of {so_far}"]
+
+
+def without_full_window(estimate: Estimate) -> list[str]:
+    """That streams take no part, where that may be why there is no value, or no row of them.
+
+    >>> young = {"streams": 1, "without_full_window": 4, "ahead": 0}
+    >>> without_full_window(Estimate([], details=young))
+    ['4 of 5 streams take no part: they have no full window yet']
+    >>> without_full_window(Estimate(0.5, details=young))
+    []
+    """
+    young = estimate.details.get("without_full_window")
+    if not young or not (estimate.value is None or isinstance(estimate.value, list)):
+        return []
+    streams = young + estimate.details["streams"] + estimate.details["ahead"]
+    return [f"{young:,} of {streams:,} streams take no part: they have no full window yet"]
 
 
 def topic_warnings(mapping: Mapping, topics: Iterable[str] | None) -> list[str]:

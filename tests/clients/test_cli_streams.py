@@ -54,6 +54,15 @@ def test_streams_without_a_value_are_counted_by_their_reasons():
     assert result.stderr == "2 without a value: why\n"
 
 
+def test_what_streams_with_a_value_warn_of_is_told_of_the_first_ones():
+    rows = [{"stream": f"s{n}", "value": 1.0, "warnings": [f"late {n}"]} for n in range(7)]
+    rows.append({"stream": "fine", "value": 2.0})
+    transport = InMemoryTransport(lambda request: {"value": rows})
+    told = run(transport, "estimate", "u", "--stream", "*").stderr.splitlines()
+    assert told[:5] == [f"warning: s{n}: late {n}" for n in range(5)]
+    assert told[5:] == ["warning: 2 more streams have warnings: --json shows them"]
+
+
 def test_streams_shows_what_each_stream_holds(transport):
     head, *rows = lines(run(transport, "streams", "u"))
     assert head == ["stream", "tuples", "skipped", "memory"]

@@ -383,6 +383,14 @@ def test_a_table_without_a_stream_in_a_row_names_the_row(sde, transport) -> None
     assert transport.data == []
 
 
+def test_a_table_without_a_time_in_a_row_names_the_row(sde, transport) -> None:
+    times = pd.to_datetime(["2026-01-01", None])
+    table = pd.DataFrame({"shop": ["a", "b"], "n": [1, 2], "time": times})
+    with pytest.raises(BadInput, match=r"^row 2: column 'time' is empty, expected a time"):
+        sde.send_table("Sales", table, stream="shop")
+    assert transport.data == []
+
+
 def test_what_was_sent_before_a_bad_row_is_told(sde, transport) -> None:
     rows = [("s", {"x": 1})] * 1500 + [(None, {"x": 1})]
     with pytest.raises(BadInput, match=r"row 1501: stream=None.*; 1,000 tuples had been sent"):

@@ -191,7 +191,7 @@ REFUSED = {
     ),
     "a parameter does not take the old value": (
         SAME_LAYOUT.replace("above=0", "above=0, most=1"),
-        "factor=2.0",
+        "synopses of total@1 that have it: delete them, or take such values",
     ),
     "it needs a field that the synopses do not name": (
         SAME_LAYOUT.replace('{"values"}', '{"keys", "values"}'),

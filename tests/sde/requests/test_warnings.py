@@ -134,7 +134,8 @@ def test_a_question_about_all_streams_tells_what_was_left_out():
     engine.send("d", [("s", {"v": 1.0}), ("t", {"v": "x"})])
     answer = asked(engine, query={"type": "pairs", "threshold": 0.5})
     assert answer["warnings"] == [
-        "field 'v' was missing or no number in 1 of 2 tuples, which were left out"
+        "field 'v' was missing or no number in 1 of 2 tuples, which were left out",
+        "2 of 2 streams take no part: they have no full window yet",
     ]
 
 
