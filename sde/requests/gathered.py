@@ -92,13 +92,22 @@ class Gathered:
 
     def _digest(self, question: Ask) -> ReplyFields:
         """The digest of the merged states, if such an answer has one."""
-        asked, _ = self.kind.check_query(question.query, len(self._about) - 1)
         of_streams = all(info.scope != DATASET_SCOPE for info in self._about)
-        if asked.across or not follows_from_tuples(self.kind, of_streams and not question.sites):
+        if self.is_across(question) or not follows_from_tuples(
+            self.kind, of_streams and not question.sites
+        ):
             return {}
         if any(synopsis.memory > LARGEST for synopsis in self.merged):
             return {}
-        return {"digest": digest_of(self.merged)}
+        return {"digest": self._digest_of_merged}
+
+    @cached_property
+    def _digest_of_merged(self) -> str:
+        return digest_of(self.merged)
+
+    def is_across(self, question: Ask) -> bool:
+        """Whether it is asked of all streams together, so that their states are not merged."""
+        return self.kind.check_query(question.query, len(self._about) - 1)[0].across
 
     def fields_with(self, question: Ask, estimate: Estimate) -> ReplyFields:
         """What a reply says with an estimate: no value where nothing that came fitted."""

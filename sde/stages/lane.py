@@ -7,8 +7,8 @@ What one shard says and what becomes of it is what maintain and merge do, by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
@@ -19,9 +19,9 @@ from sde.registry.registry import Instance
 from sde.requests.answering import answer as answer_here
 from sde.requests.boundary import fault_of
 from sde.requests.completeness import require_none_refused
-from sde.requests.gathered import WindowsDiffer
-from sde.requests.questions import info_of
-from sde.requests.reply_fields import reply_fields
+from sde.requests.gathered import Gathered, WindowsDiffer
+from sde.requests.questions import check_question, info_of
+from sde.requests.reply_fields import of_class, reply_fields
 from sde.shard.reader import NotAtRest, ShardReader
 from sde.shard.shard import Shard, shard_of
 from sde.storage.arena_view import Unreadable
@@ -43,7 +43,7 @@ from sde.wire import (
 Question = Ask | Describe | Export | ListAll | Streams  # that the lane answers
 QUESTIONS = (Ask, Describe, Export, ListAll, Streams)
 _NOWHERE = Position("", 0, 0)  # it did not come by a topic
-_MOST_TURNS = 5
+_MOST_TRIES = 5
 
 
 class Lane:
@@ -57,6 +57,20 @@ class Lane:
         self, readers: Sequence[ShardReader], site: str, last_over: Callable[[], int]
     ) -> None:
         self._readers, self._site, self._last_over = readers, site, last_over
+        self._turn: _Turn | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """What is asked meanwhile shares locks, and the states of synopses that it has in common.
+
+        Batches wait for its end: let it be short, and the next one not begin at once.
+        """
+        with ExitStack() as locks:
+            self._turn = _Turn(self._readers, locks, self._last_over())
+            try:
+                yield
+            finally:
+                self._turn = None
 
     def reply(self, request: Question, at_least: int = -1) -> ReplyFields:
         """What the engine would reply to a request in the batch after `batch`, which the reply has.
@@ -65,52 +79,54 @@ class Lane:
         """
         if isinstance(request, Ask) and request.sites:
             raise Unreadable("other sites are asked by the engine")
+        if self._turn is None:
+            with self.turn():
+                return self.reply(request, at_least)
         at: int | None = None
-        for _ in range(_MOST_TURNS):
-            results, batch = self._results(request, at, at_least)
+        for _ in range(_MOST_TRIES):
+            shards, batch = self._turn.shards(self._numbers(request), at_least)
             try:
-                require_none_refused(results)
-                fields = answer(request, batch, self._site, **reply_fields(request, results))
+                fields = answer(request, batch, self._site, **self._said(request, shards, at))
             except WindowsDiffer as differ:
                 at = differ.latest
                 continue
+            except Unreadable:
+                raise
             except Exception as error:
                 fault = fault_of(error, request, _no_plugins)
                 fields = refusal(request, fault, batch, self._site)
             return {"uid": request.named or None, **fields}
         raise Unreadable("the shards mean different windows")
 
+    def _said(self, request: Question, shards: list[Shard], at: int | None) -> ReplyFields:
+        """What the shards say, together."""
+        assert self._turn is not None
+        instances = _instances(shards[0], request)
+        if not isinstance(request, Ask):
+            return reply_fields(request, self._results(request, shards, instances, at))
+        about = tuple(request.uids), request.stream, request.span, at
+        known = self._turn.gathered.get(about)
+        if known is not None and not check_question(shards[0], request, instances).across:
+            return known.answer(request)
+        results = self._results(request, shards, instances, at)
+        if not all(isinstance(each, States) and each.estimate is None for each in results):
+            return reply_fields(request, results)
+        gathered = Gathered(of_class(States, results), request.span)
+        fields = gathered.answer(request)
+        if not gathered.is_across(request):
+            self._turn.gathered[about] = gathered
+        return fields
+
     def _results(
-        self, request: Question, at: int | None, at_least: int
-    ) -> tuple[list[Result], int]:
-        """What the shards say, all after the same batch, and which one that is.
-
-        The locks are held together, and none while another is waited for.
-        """
+        self, request: Question, shards: list[Shard], instances: list[Instance], at: int | None
+    ) -> list[Result]:
         asked = Asked(position=_NOWHERE, time=0, request=request, at=at)
-        readers = [self._readers[number] for number in self._numbers(request)]
         results: list[Result] = []
-        instances: list[Instance] = []
-        with ExitStack() as locks:
-            shards = [locks.enter_context(reader.at_rest()) for reader in readers]
-            batch = self._common_batch([reader.batch for reader in readers], at_least)
-            for reader, shard in zip(readers, shards, strict=True):
-                instances = _instances(shard, request)
-                reader.prepare(shard, instances)
-                results.append(answer_here(shard, request, asked))
-        return _headed(results, instances), batch
-
-    def _common_batch(self, batches: list[int], at_least: int) -> int:
-        """The batch that all of these shards reflect; NotAtRest if it may be over in some only.
-
-        A shard for which nothing came in a batch does not notice it. The locks are held meanwhile:
-        so they reflect a batch that is over, also one that came after their own last.
-        """
-        first, last, over = min(batches), max(batches), self._last_over()
-        for batch in (last, at_least):
-            if first < batch and over < batch:
-                raise NotAtRest(f"batch {batch} is not over")
-        return max(last, over)
+        for shard in shards:
+            self._readers[shard.number].prepare(shard, _instances(shard, request))
+            results.append(answer_here(shard, request, asked))
+        require_none_refused(results)
+        return _headed(results, instances)
 
     def _numbers(self, request: Question) -> Sequence[int]:
         """The shards that have to do with it: the one of a stream, or all."""
@@ -127,12 +143,55 @@ class Lane:
 
     def _definitions(self, request: Question) -> list[Definition]:
         """Of the synopses, as last seen: which shard has a stream does not change with them."""
-        reader = self._readers[0]
-        found = _instances(reader.last_seen, request) if reader.last_seen else []
+        assert self._turn is not None
+        seen = self._readers[0].last_seen
+        found = _instances(seen, request) if seen else []
         if not found:
-            with reader.at_rest() as shard:
-                found = _instances(shard, request)
+            found = _instances(self._turn.shard(0), request)
         return [instance.definition for instance in found]
+
+
+class _Turn:
+    """Shards that stay at rest until its end. `gathered`: states of all shards, merged, by what
+    they are asked for."""
+
+    def __init__(self, readers: Sequence[ShardReader], locks: ExitStack, over: int) -> None:
+        self._readers, self._locks, self._over = readers, locks, over
+        self._seen: dict[int, Shard | NotAtRest] = {}
+        self.gathered: dict[object, Gathered] = {}
+
+    def shard(self, number: int) -> Shard:
+        """NotAtRest again without another look if it was not at the first one."""
+        found = self._seen.get(number)
+        if found is None:
+            try:
+                found = self._locks.enter_context(self._readers[number].at_rest())
+            except NotAtRest as error:
+                found = error
+            self._seen[number] = found
+        if isinstance(found, NotAtRest):
+            raise found
+        return found
+
+    def shards(self, numbers: Sequence[int], at_least: int) -> tuple[list[Shard], int]:
+        """These, all after the same batch, and which one that is.
+
+        The locks are held together, and none while another is waited for.
+        """
+        shards = [self.shard(number) for number in numbers]
+        return shards, self._common_batch([self._readers[n].batch for n in numbers], at_least)
+
+    def _common_batch(self, batches: list[int], at_least: int) -> int:
+        """The batch that all of these shards reflect; NotAtRest if it may be over in some only.
+
+        A shard for which nothing came in a batch does not notice it. So they reflect a batch that
+        was over before they were locked, also one that came after their own last.
+        """
+        first, last = min(batches), max(batches)
+        for batch in (last, at_least):
+            if first < batch and self._over < batch:
+                raise NotAtRest(f"batch {batch} is not over")
+        return max(last, self._over)
 
 
 def _headed(results: list[Result], instances: list[Instance]) -> list[Result]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -17,6 +20,7 @@ from service.engine.address_file import EngineAddress, address_path, read_addres
 from service.gateway.lane_frames import LaneQuestion
 from service.lane.commits import Commits
 
+Answering = Callable[[LaneQuestion], ReplyFields]
 _MOST_BATCHES_AHEAD = 1  # a reply is of a batch that has begun, and one begins after another
 
 
@@ -32,9 +36,15 @@ class OpenedLane:
         self._lane: Lane | None = None
         self._lag = _Lag(folder / STATUS_FILE)
 
-    def reply(self, question: LaneQuestion) -> ReplyFields:
-        """What the engine would reply, and as of when that is."""
+    @contextmanager
+    def turn(self) -> Iterator[Answering]:
+        """What is asked meanwhile shares what it takes. It keeps batches waiting."""
         lane, commits = self._current()
+        with lane.turn():
+            yield partial(self._reply, lane, commits)
+
+    def _reply(self, lane: Lane, commits: Commits, question: LaneQuestion) -> ReplyFields:
+        """What the engine would reply, and as of when that is."""
         request = decode_request(question.message, "")
         if not isinstance(request, QUESTIONS):
             raise Unreadable(f"{request.op} is for the engine")

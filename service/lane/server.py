@@ -7,6 +7,8 @@ import os
 import select
 import time
 from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,7 +25,7 @@ from service.gateway.lane_frames import (
     size_of,
 )
 
-_SHORTEST_LOOK, _LONGEST_LOOK = 0.001, 0.004  # seconds between looks at shards not at rest
+_SHORTEST_LOOK, _LONGEST_LOOK = 0.001, 0.004  # seconds between two turns, if some wait
 _TURN_SECONDS = 0.01  # then others are looked at, and what is answered goes out
 _LARGEST_REPLY = 16 << 20  # bytes: the engine refuses it with the reason
 _log = logging.getLogger(__name__)
@@ -35,19 +37,25 @@ class _Waiting:
     until: float
 
 
-class Answering(Protocol):
-    def reply(self, question: LaneQuestion) -> ReplyFields:
-        """Unreadable if the engine has to be asked, NotAtRest if this may work later."""
+Answering = Callable[[LaneQuestion], ReplyFields]
+
+
+class Turns(Protocol):
+    def turn(self) -> AbstractContextManager[Answering]:
+        """What answers questions until it ends.
+
+        Both raise Unreadable if the engine has to be asked, NotAtRest if this may work later.
+        """
 
 
 class LaneServer:
     """Answers in the order of asking, and what has to wait as soon as it can."""
 
-    def __init__(self, lane: Answering, source: int, sink: int) -> None:
+    def __init__(self, lane: Turns, source: int, sink: int) -> None:
         self._lane, self._source, self._sink = lane, source, sink
         self._waiting: deque[_Waiting] = deque()
         self._unread = bytearray()
-        self._pause = 0.0
+        self._pause = _SHORTEST_LOOK
 
     def run(self) -> None:
         os.write(self._sink, bytes(SIZE_BYTES))  # ready
@@ -56,7 +64,9 @@ class LaneServer:
 
     def _receive(self) -> bool:
         """Take what was asked meanwhile; False when nothing will be asked any more."""
-        patience = self._pause if self._waiting else None
+        if self._waiting:
+            time.sleep(self._pause)  # so that a batch gets the locks that it waits for
+        patience = 0 if self._waiting else None
         if not select.select([self._source], [], [], patience)[0]:
             return True
         received = os.read(self._source, 1 << 20)
@@ -75,22 +85,28 @@ class LaneServer:
         """Try each that waits once, for as long as a turn is."""
         answers: list[LaneAnswer] = []
         end = time.monotonic() + _TURN_SECONDS
-        for _ in range(len(self._waiting)):
-            waiting = self._waiting.popleft()
-            reply = self._try(waiting)
-            if reply is None:
-                self._waiting.append(waiting)
-            else:
-                answers.append(LaneAnswer(waiting.question.number, reply))
-            if time.monotonic() >= end:
-                break
-        self._pause = 0 if answers else min(max(2 * self._pause, _SHORTEST_LOOK), _LONGEST_LOOK)
+        try:
+            with self._lane.turn() as answering:
+                for _ in range(len(self._waiting)):
+                    waiting = self._waiting.popleft()
+                    reply = self._try(answering, waiting)
+                    if reply is None:
+                        self._waiting.append(waiting)
+                    else:
+                        answers.append(LaneAnswer(waiting.question.number, reply))
+                    if time.monotonic() >= end:
+                        break
+        except Unreadable:
+            answers = [LaneAnswer(waiting.question.number, b"") for waiting in self._waiting]
+            self._waiting.clear()
+        longer = min(2 * self._pause, _LONGEST_LOOK)
+        self._pause = _SHORTEST_LOOK if answers else max(longer, _SHORTEST_LOOK)
         return answers
 
-    def _try(self, waiting: _Waiting) -> bytes | None:
+    def _try(self, answering: Answering, waiting: _Waiting) -> bytes | None:
         """The reply; nothing if the engine has to be asked, None if it may come later."""
         try:
-            reply = json_bytes(self._lane.reply(waiting.question))
+            reply = json_bytes(answering(waiting.question))
             return reply if len(reply) <= _LARGEST_REPLY else b""
         except NotAtRest:
             return None if time.monotonic() < waiting.until else b""

@@ -1,5 +1,6 @@
 """The read lane answers as the engine does, after the last batch and never in the middle of one."""
 
+import fcntl
 from contextlib import ExitStack
 
 import numpy as np
@@ -148,6 +149,28 @@ def test_every_question_of_every_kind_scope_and_window_has_the_same_reply(kind, 
     assert len(created) >= 2
 
 
+@pytest.mark.parametrize("kind", ["count_min", "quantiles", "moments", "dft"])
+def test_what_is_asked_in_one_turn_has_the_replies_that_it_has_alone(kind, engine):
+    created = [d["uid"] for d in definitions(kind) if engine.ask(**d)["status"] == "ok"]
+    engine.send("d", rows())
+    engine.settle()
+    lane = engine.lane()
+    asked = [each for uid in created for each in questions(kind, uid)]
+    asked += [{"op": "estimate", "uid": uid, "query": {"type": "no question"}} for uid in created]
+    alone = [in_lane(lane, **question) for question in asked]
+    with lane.turn():
+        for _ in range(2):  # the second time from what the first one gathered
+            assert [in_lane(lane, **question) for question in asked] == alone
+        with pytest.raises(BlockingIOError):  # no batch begins meanwhile
+            locked(engine.folders[0])
+    locked(engine.folders[0])
+
+
+def locked(folder):
+    with (folder / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def test_what_comes_and_goes_between_two_questions_is_noticed(engine):
     lane = engine.lane()
     engine.run([create("u", "hyperloglog", "k")])
@@ -215,6 +238,6 @@ def test_whoever_wrote_waits_until_it_is_there(engine):
 
 def test_where_no_engine_has_worked_the_lane_says_so(tmp_path, engine):
     reader = ShardReader(tmp_path / "elsewhere", 0, 1, engine.limits, open_shard)
-    lane = Lane([reader], "here", lambda batch: True)
+    lane = Lane([reader], "here", lambda: 0)
     with pytest.raises(Unreadable, match="no engine has worked here yet"):
         in_lane(lane, op="list")

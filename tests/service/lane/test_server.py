@@ -2,6 +2,7 @@
 
 import os
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -16,6 +17,10 @@ class Scripted:
 
     def __init__(self):
         self.rest = threading.Event()
+
+    @contextmanager
+    def turn(self):
+        yield self.reply
 
     def reply(self, question):
         match question.message["uid"]:
