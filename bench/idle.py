@@ -29,7 +29,7 @@ def measure(folder: Path, seconds: float, questions: int) -> list[Goal]:
         made = sde.create("count_min", dataset=_DATASET, uid="counted", key="k", scope="stream")
         sde.send_many(_DATASET, [(f"S{n % 50}", {"k": f"K{n % 7}"}) for n in range(5000)])
         answers = ask(
-            lambda: made.estimate(stream="S1", key="K1"), lambda asked: asked >= questions
+            lambda: made.estimate(stream="S1", key="K1").batch, lambda asked: asked >= questions
         )
         asked = Percentiles.of(answers[questions // 4 :])  # the first ones warm up
         pid = engine.pid

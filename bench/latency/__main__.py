@@ -2,7 +2,8 @@
 
 Idle; at half load, while tuples come at half the pace the engine can take them at as they come, the
 broker taking them in beside it; at half the pace it takes tuples at that lie ready, which is more;
-from a create to the first answer; where the time goes; and how long `sde serve` takes until it is
+from a create to the first answer; where the time goes; the same through the read lane, over HTTP,
+with how much it answers and what that costs the engine; and how long `sde serve` takes until it is
 ready, with everything downloaded and compiled. Exits with 1 if a goal is missed.
 """
 
@@ -20,8 +21,9 @@ from statistics import median
 
 from bench.batches import Batch
 from bench.goals import verdict
-from bench.latency.questions import Asked, ask, create_and_ask, where_time_goes
-from bench.latency.report import Latencies, write
+from bench.latency.lane import LaneClient, LaneFigures, gateway
+from bench.latency.questions import COUNTED, WHOLE, Asked, ask, create_and_ask, where_time_goes
+from bench.latency.report import LANE_IDLE, LANE_LOADED, Latencies, write
 from bench.machine import RESULTS, measured_on
 from bench.serving import Serving, serving
 from bench.throughput import engine as throughput
@@ -29,7 +31,7 @@ from bench.throughput.cases import PER_STREAM, Case
 from bench.throughput.forms import JSON, again_and_again
 from bench.throughput.topics import Loader, make_topic
 from bench.throughput.tuples import DATASET, STREAMS, make_tuples
-from clients import Answer, Client
+from clients import Client
 from clients.engine_process import EngineProcess
 from service.broker.embedded import EmbeddedBroker
 from service.kafka.config import Config
@@ -51,7 +53,8 @@ def lying_pace(engine: Serving, sde: Client, servers: str, count: int) -> float:
     loader.show()
     case = Case(PER_STREAM, JSON)
     _, *rates = (throughput.measure(engine, case, load) for _ in range(_PACES + 1))  # one warms up
-    sde.create("count_min", dataset=DATASET, uid="counted", key="trader", scope="stream")
+    sde.create("count_min", dataset=DATASET, uid=COUNTED, key="trader", scope="stream")
+    sde.create("count_min", dataset=DATASET, uid=WHOLE, key="trader")
     catch_up(engine, servers)
     return median(rates)
 
@@ -78,8 +81,11 @@ def _read(batch: Batch) -> int:
     return sum(offset for (topic, _), offset in batch.offsets.items() if topic == _TOPIC)
 
 
-def question(sde: Client) -> Answer:
-    return sde.estimate("counted", stream="S0001", key="T00001")
+def question(sde: Client) -> int:
+    """The batch that answered."""
+    batch = sde.estimate(COUNTED, stream="S0001", key="T00001").batch
+    assert batch is not None
+    return batch
 
 
 @contextmanager
@@ -93,6 +99,19 @@ def under_load(servers: str, rate: float, seconds: float) -> Iterator[list[float
         time.sleep(_SETTLE)
         yield reached
         reached.append(float(pacer.stdout.readline()))
+
+
+def lane_figures(
+    engine: Serving, servers: str, lane: LaneClient, lying: float, seconds: float
+) -> LaneFigures:
+    """What the lane answers, and the engine's pace with and without questions in turn."""
+    single, batched = lane.rates(seconds)
+    alone, beside = [], []
+    for _ in range(_PACES):
+        alone.append(live_pace(engine, servers, lying))
+        with lane.questions_beside(10 * _SECONDS_OF_MORE):
+            beside.append(live_pace(engine, servers, lying))
+    return LaneFigures(single, batched, median(alone), median(beside))
 
 
 def loaded(sde: Client, servers: str, rate: float, seconds: float) -> tuple[list[Asked], float]:
@@ -139,9 +158,16 @@ def measure(folder: Path, questions: int, seconds: float, count: int, starts: in
                 catch_up(engine, servers)
             time.sleep(1)  # the engine writes its log a few times a second
             batches = engine.batches()
+            with gateway(engine.process.folder) as lane:
+                asked[LANE_IDLE] = ask(lane.ask, lambda asked: asked >= questions)
+                with under_load(servers, live / 2, _SETTLE + seconds):
+                    deadline = time.monotonic() + seconds - 1
+                    asked[LANE_LOADED] = ask(lane.ask, lambda _: time.monotonic() > deadline)
+                catch_up(engine, servers)
+                figures = lane_figures(engine, servers, lane, lying, seconds / 4)
     ready = ready_seconds(folder, starts)
     stages = {name: where_time_goes(asked[name], batches) for name in ("idle", *loads)}
-    return Latencies(lying, live, loads, asked, stages, ready)
+    return Latencies(lying, live, loads, asked, stages, ready, figures)
 
 
 def main() -> int:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.batches import Batch
-from clients import Answer, Client
+from clients import Client
+
+COUNTED, WHOLE = "counted", "whole"  # what is asked: for each stream, of the whole data set
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,15 @@ class Percentiles:
         return cls(*(float(p) for p in np.percentile([a.seconds for a in asked], [50, 95, 99])))
 
 
-def ask(question: Callable[[], Answer], enough: Callable[[int], bool]) -> list[Asked]:
-    """Again and again, at no fixed beat, until there are enough."""
+def ask(question: Callable[[], int], enough: Callable[[int], bool]) -> list[Asked]:
+    """Again and again, at no fixed beat, until there are enough. `question` returns the batch."""
     rng = np.random.default_rng(3)
     asked: list[Asked] = []
     while not enough(len(asked)):
         time.sleep(rng.uniform(0, 0.3))
         sent = time.time()
-        answer = question()
-        asked.append(Asked(sent, time.time(), answer.batch))
+        batch = question()
+        asked.append(Asked(sent, time.time(), batch))
     return asked
 
 

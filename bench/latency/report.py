@@ -10,10 +10,13 @@ from statistics import median
 import numpy as np
 
 from bench.goals import Goal
+from bench.latency.lane import LaneFigures
 from bench.latency.questions import Asked, Percentiles
 from bench.machine import in_one_line
 from bench.tables import markdown_table
 
+LANE_IDLE, LANE_LOADED = "lane over HTTP, idle", "lane over HTTP, half load"
+_A_LOT = 0.1  # seconds, of which thousandths are no matter
 _HEADER = ("setting", "questions", "p50", "p95", "p99")
 
 
@@ -25,6 +28,7 @@ class Latencies:
     asked: dict[str, list[Asked]]  # by setting
     stages: dict[str, dict[str, float]]  # mean seconds by setting and stage
     ready: list[float]  # seconds of each start
+    lane: LaneFigures
 
     def goals(self) -> list[Goal]:
         p95 = {name: Percentiles.of(asked).p95 for name, asked in self.asked.items()}
@@ -33,13 +37,16 @@ class Latencies:
             Goal("estimate, idle, p95", p95["idle"], 1.0, " s", at_most=True),
             Goal("estimate at half load, p95", p95["half load"], 2.0, " s", at_most=True),
             Goal("ready after `sde serve`", ready, 25.0, " s", at_most=True),
+            Goal(f"{LANE_IDLE}, p95", 1000 * p95[LANE_IDLE], 10, " ms", at_most=True),
+            Goal(f"{LANE_LOADED}, p95", 1000 * p95[LANE_LOADED], 60, " ms", at_most=True),
+            *self.lane.goals(),
         ]
 
     def rows(self) -> list[tuple[str, ...]]:
         rows = []
         for name, asked in self.asked.items():
             found = Percentiles.of(asked)
-            seconds = (f"{s:.2f} s" for s in (found.p50, found.p95, found.p99))
+            seconds = (shown(s) for s in (found.p50, found.p95, found.p99))
             rows.append((name, str(len(asked)), *seconds))
         return rows
 
@@ -49,7 +56,7 @@ class Latencies:
         for setting, stages in self.stages.items():
             lines.append(f"where the time goes, {setting} (mean):")
             lines += [f"  {name:36} {1000 * seconds:7.0f} ms" for name, seconds in stages.items()]
-        return [*lines, self.load_line, *([self.ready_line] if self.ready else [])]
+        return [*lines, self.load_line, self.lane.line, *([self.ready_line] if self.ready else [])]
 
     @property
     def load_line(self) -> str:
@@ -59,6 +66,14 @@ class Latencies:
     @property
     def ready_line(self) -> str:
         return "ready after " + ", ".join(f"{seconds:.1f}" for seconds in self.ready) + " s"
+
+
+def shown(seconds: float) -> str:
+    """
+    >>> shown(0.0123), shown(1.234)
+    ('12.3 ms', '1.23 s')
+    """
+    return f"{seconds:.2f} s" if seconds >= _A_LOT else f"{1000 * seconds:.1f} ms"
 
 
 def _aligned(row: tuple[str, ...]) -> str:
@@ -77,6 +92,7 @@ def write(found: Latencies, machine: dict[str, str], folder: Path) -> None:
         "percentiles": {name: asdict(Percentiles.of(a)) for name, a in found.asked.items()},
         "stages": found.stages,
         "ready": found.ready,
+        "lane": asdict(found.lane),
         "goals": [goal.plain() for goal in found.goals()],
     }
     (folder / "latency.json").write_text(json.dumps(kept, indent=1) + "\n")
@@ -102,6 +118,8 @@ def write(found: Latencies, machine: dict[str, str], folder: Path) -> None:
                 for stage in stages
             ),
         ),
+        "",
+        f"{found.lane.line}.",
         "",
         *([f"`sde serve`: {found.ready_line}.", ""] if found.ready else []),
         *(f"- {goal.line}" for goal in found.goals()),

@@ -1,8 +1,10 @@
 import pytest
 
 from bench.batches import Batch, read_batches
+from bench.latency.asker import whole_response
+from bench.latency.lane import LaneFigures
 from bench.latency.questions import Asked, Percentiles, where_time_goes
-from bench.latency.report import Latencies, write
+from bench.latency.report import LANE_IDLE, LANE_LOADED, Latencies, write
 from bench.latency.sent_again import Repeater, record_batches, send
 from bench.throughput.topics import make_topic
 from service.kafka.fetch import fetch
@@ -50,13 +52,28 @@ def test_slow_answers_and_a_slow_start_miss_their_goals(tmp_path):
         "idle": asked(0.5),
         "create to first answer, idle": asked(2.0),
         "half load": asked(2.5),
+        LANE_IDLE: asked(0.009),
+        LANE_LOADED: asked(0.07),
     }
-    found = Latencies(
-        2e6, 1e6, {"half load": 5e5}, settings, {"idle": {"addBatch": 0.1}}, [20.0, 30.0, 31.0]
-    )
-    assert [goal.met for goal in found.goals()] == [True, False, False]
+    lane = LaneFigures(single=2100, batched=19_000, alone=1e6, asked_beside=0.96e6)
+    stages = {"idle": {"addBatch": 0.1}}
+    starts = [20.0, 30.0, 31.0]
+    found = Latencies(2e6, 1e6, {"half load": 5e5}, settings, stages, starts, lane)
+    of_the_lane = [True, False, True, False, True]
+    assert [goal.met for goal in found.goals()] == [True, False, False, *of_the_lane]
     write(found, {"machine": "m"}, tmp_path)
-    assert "| half load | 1 |" in (tmp_path / "latency.md").read_text()
+    written = (tmp_path / "latency.md").read_text()
+    assert "| half load | 1 |" in written
+    assert "| lane over HTTP, idle | 1 | 9.0 ms |" in written
+
+
+def test_a_response_is_whole_when_its_length_has_come():
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+    assert whole_response(head[:-1]) is None
+    assert whole_response(head + b"1234") is None
+    assert whole_response(head + b"12345") == b"12345"
+    with pytest.raises(ValueError, match="429"):
+        whole_response(b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
 
 
 def test_messages_are_sent_again_as_the_broker_keeps_them(broker):
