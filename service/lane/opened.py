@@ -41,19 +41,21 @@ class OpenedLane:
         """What is asked meanwhile shares what it takes. It keeps batches waiting."""
         lane, commits = self._current()
         with lane.turn():
-            yield partial(self._reply, lane, commits)
+            yield partial(self._reply, lane, commits, self._lag.messages())
 
-    def _reply(self, lane: Lane, commits: Commits, question: LaneQuestion) -> ReplyFields:
+    def _reply(
+        self, lane: Lane, commits: Commits, lag: int | None, question: LaneQuestion
+    ) -> ReplyFields:
         """What the engine would reply, and as of when that is."""
         request = decode_request(question.message, "")
         if not isinstance(request, QUESTIONS):
             raise Unreadable(f"{request.op} is for the engine")
         fields = lane.reply(request, self._needed(question, commits))
-        return as_of(fields, commits.began(fields["batch"]), self._lag.messages())
+        return as_of(fields, commits.began(fields["batch"]), lag)
 
     def _needed(self, question: LaneQuestion, commits: Commits) -> int:
         """The batch that has to be over for this question."""
-        if question.batch > commits.last() + _MOST_BATCHES_AHEAD:
+        if question.batch >= 0 and question.batch > commits.last() + _MOST_BATCHES_AHEAD:
             raise Unreadable(f"batch {question.batch} is of another checkpoint")
         if not question.offsets:
             return question.batch
