@@ -65,9 +65,11 @@ class LaneClient:
         """Until the gateway is there, and its lane."""
         deadline = time.monotonic() + _SECONDS_TO_BEGIN
         while True:
-            with contextlib.suppress(ConnectionRefusedError):
+            try:
                 if "as_of" in self._question():
                     return
+            except ConnectionRefusedError:
+                self._http.close()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"no lane answers after {_SECONDS_TO_BEGIN:g} s")
             time.sleep(0.1)
