@@ -31,6 +31,7 @@ class EngineStatus(Struct, kw_only=True):
     messages_per_second: float | None = None  # of the data topics, in the last half minute
     lag: int | None = None  # messages that wait to be read
     passed_over: int = 0
+    limits: dict[str, int] = {}  # what it may hold, as the settings name them
 
 
 def encode_status(status: EngineStatus) -> bytes:

@@ -6,6 +6,7 @@ import os
 import socket
 import time
 from collections import deque
+from dataclasses import asdict
 
 from sde.wire.status import STATUS_FILE, EngineStatus, State, encode_status
 from service.engine.kafka_watch import Outage
@@ -30,6 +31,7 @@ class StatusFile:
             "snapshots": settings.snapshots_root,
             "logs": str(settings.data_dir.absolute() / "logs"),
         }
+        self._limits = asdict(settings.limits)
         self._site = settings.site
         self._since = _now()
         self._next = 0.0
@@ -59,6 +61,7 @@ class StatusFile:
             messages_per_second=self._rate(),
             lag=self._progress.lag,
             passed_over=passed_over,
+            limits=self._limits,
         )
         new = self._path.with_name(f".{STATUS_FILE}-new")
         new.write_bytes(encode_status(status))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 
@@ -20,6 +21,7 @@ from clients.address import EngineFolder
 from clients.errors import ClientError
 from clients.kafka import KafkaTransport
 from clients.transport import Topics
+from service.gateway.beside import Beside, KafkaLetters
 from service.gateway.counts import Counts
 from service.gateway.engine import EngineDoor
 from service.gateway.lane_process import LaneProcess
@@ -58,17 +60,17 @@ def _serve(settings: Settings, from_engine: bool) -> int:
     http = (
         settings.http if settings.http.listen else replace(settings.http, listen=_DEFAULT_ADDRESS)
     )
-    open_transport, replay, lane = _ways_to(settings)
+    ways = _ways_to(settings)
     _allow_many_files()
     with bind(http) as listener:
         counts = Counts(settings.data_dir)
         door = EngineDoor(
-            open_transport(),
-            lane=lane,
+            ways.open_transport(),
+            lane=ways.lane,
             counts=counts,
-            open_data=lambda on_delivered: open_transport(on_delivered=on_delivered),
+            open_data=lambda on_delivered: ways.open_transport(on_delivered=on_delivered),
         )
-        server = GatewayServer(http, door, replay)
+        server = GatewayServer(http, door, ways.replay, ways.beside)
         if from_engine:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         scheme = "https" if http.certificate else "http"
@@ -83,9 +85,14 @@ def _serve(settings: Settings, from_engine: bool) -> int:
     return 0
 
 
-def _ways_to(
-    settings: Settings,
-) -> tuple[Callable[..., KafkaTransport], KafkaReplay, LaneProcess | None]:
+class _Ways(NamedTuple):
+    open_transport: Callable[..., KafkaTransport]
+    replay: KafkaReplay
+    beside: Beside
+    lane: LaneProcess | None
+
+
+def _ways_to(settings: Settings) -> _Ways:
     """How to reach the engine: where the settings say, or the one of the data folder.
 
     There is a lane if both are the same one.
@@ -105,8 +112,12 @@ def _ways_to(
         why_silent=partial(folder.why_silent, servers),
     )
     kafka = {**settings.kafka, "bootstrap.servers": servers}
-    lane = LaneProcess(folder.path) if folder.is_of(servers, topics) else None
-    return transport, KafkaReplay(kafka, topics.output), lane
+    return _Ways(
+        transport,
+        KafkaReplay(kafka, topics.output),
+        Beside(folder, KafkaLetters(kafka, topics.dead_letters), servers),
+        LaneProcess(folder.path) if folder.is_of(servers, topics) else None,
+    )
 
 
 def _end_with_input(server: GatewayServer) -> None:

@@ -11,7 +11,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from clients.errors import ClientError
 from sde.wire import Code
-from service.gateway import asking, events, own, tuples
+from service.gateway import asking, events, looking, own, tuples
+from service.gateway.beside import Beside
 from service.gateway.bodies import drain
 from service.gateway.call import Call
 from service.gateway.counts import Counts
@@ -40,6 +41,9 @@ HANDLERS: dict[Handler, Callable[[Call], Awaitable[Response]]] = {
     "live": own.live,
     "ready": own.ready,
     "metrics": own.metrics,
+    "status": looking.status,
+    "batches": looking.batches,
+    "dead_letters": looking.dead_letters,
 }
 
 
@@ -47,9 +51,13 @@ class Gateway:
     """An ASGI application, called by the server for every request."""
 
     def __init__(
-        self, settings: HttpSettings, door: EngineDoor, replay: Replay | None = None
+        self,
+        settings: HttpSettings,
+        door: EngineDoor,
+        replay: Replay | None = None,
+        beside: Beside | None = None,
     ) -> None:
-        self._settings, self._door = settings, door
+        self._settings, self._door, self._beside = settings, door, beside
         self._replay = None if replay is None else SharedReplay(replay)
         self._guard, self._counts = Guard(settings), door.counts
 
@@ -115,6 +123,7 @@ class Gateway:
             settings=self._settings,
             replay=self._replay,
             at_least=read_at_least(request),
+            beside=self._beside,
         )
         response = await HANDLERS[route.handler](call)
         response.headers.update(call.position_header)

@@ -15,6 +15,7 @@ from clients.errors import BadInput
 from clients.transport import Message
 from sde import wire
 from sde.wire import Code, Request
+from service.gateway.beside import Beside
 from service.gateway.engine import EngineDoor
 from service.gateway.position import LONGEST, NOWHERE, POSITION, Position
 from service.gateway.problems import FORBIDDEN, Problem, problem_of_reply
@@ -36,6 +37,7 @@ class Call:
     door: EngineDoor
     settings: HttpSettings
     replay: SharedReplay | None
+    beside: Beside | None
     at_least: Position = NOWHERE  # that answers have to be
     position: Position = NOWHERE
 

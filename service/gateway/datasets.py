@@ -41,6 +41,12 @@ async def check_uids(call: Call, uids: Iterable[str]) -> None:
             check_dataset(call, (await call.describe(uid))["dataset"])
 
 
+def check_all_datasets(call: Call) -> None:
+    """Problem if a caller may see some data sets only."""
+    if call.caller.datasets:
+        _refuse(call, "this tells of all")
+
+
 def check_dataset(call: Call, dataset: str) -> None:
     if not call.caller.sees(dataset):
         _refuse(call, "this is about another one")

@@ -93,6 +93,7 @@ def _operation(route: Route, components: JsonObject) -> JsonObject:
         several = {"type": "array", "items": text, "maxItems": MOST_WATCHES}
         parameters.append({"name": "watch", "in": "query", "required": True, "schema": several})
     else:
+        fields |= dict.fromkeys(route.takes, text)
         parameters += [{"name": n, "in": "query", "schema": s} for n, s in fields.items()]
     if parameters:
         found["parameters"] = parameters

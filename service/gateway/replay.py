@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import orjson
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 
-from clients.errors import Unreachable
-from clients.kafka_config import KafkaSettings, consumer_config
+from clients.kafka_config import KafkaSettings
 from clients.transport import Message
+from service.gateway.topic_tail import TopicTail
 
 _MOST_MESSAGES = 100_000  # of the output topic that are read again
-_MOST_SECONDS = 5.0
-_AT_ONCE = 1_000
-_POLL_SECONDS = 0.2
 _FEW_WATCHES = 8  # so many words are found in a message faster than it is read
 
 
@@ -104,40 +99,13 @@ class KafkaReplay:
     """The last messages of an engine's output topic, as far as number and time allow."""
 
     def __init__(self, settings: KafkaSettings, topic: str) -> None:
-        self._config = {**consumer_config(settings), "enable.partition.eof": True}
-        self._topic = topic
+        self._tail = TopicTail(settings, topic, _MOST_MESSAGES)
 
     def __call__(self, watches: frozenset[str]) -> Tail:
-        consumer = Consumer(self._config)
-        try:
-            return self._read(consumer, watches)
-        except KafkaException as error:
-            raise Unreachable(f"topic {self._topic!r}: {error.args[0].str()}") from error
-        finally:
-            consumer.close()
-
-    def _read(self, consumer: Consumer, watches: frozenset[str]) -> Tail:
-        deadline = time.monotonic() + _MOST_SECONDS
-        numbers = consumer.list_topics(self._topic, _MOST_SECONDS).topics[self._topic].partitions
-        left = set(numbers)
-        starts = []
-        for number in numbers:
-            place = TopicPartition(self._topic, number)
-            low, high = consumer.get_watermark_offsets(place, _MOST_SECONDS)
-            starts.append(
-                TopicPartition(self._topic, number, max(low, high - _MOST_MESSAGES // len(numbers)))
-            )
-        consumer.assign(starts)
         words = [orjson.dumps(watch)[1:-1] for watch in watches]
         heard: list[Heard] = []
-        while left and time.monotonic() < deadline:
-            for message in consumer.consume(_AT_ONCE, _POLL_SECONDS):
-                error = message.error()
-                if error is None:
-                    heard += _heard(message, words, watches)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    left.discard(message.partition())
-        return Tail(heard, not left)
+        is_whole = self._tail.read(lambda message: heard.extend(_heard(message, words, watches)))
+        return Tail(heard, is_whole)
 
 
 def _heard(message: KafkaMessage, words: list[bytes], watches: frozenset[str]) -> list[Heard]:

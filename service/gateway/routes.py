@@ -26,6 +26,9 @@ Handler = Literal[
     "live",
     "ready",
     "metrics",
+    "status",
+    "batches",
+    "dead_letters",
 ]
 _NO_UIDS = frozenset({"uids"})  # the path names the synopsis
 
@@ -45,6 +48,7 @@ class Route:
     handler: Handler = "ask"
     status: int = 200
     without: frozenset[str] = frozenset()
+    takes: tuple[str, ...] = ()  # what the query may have, where no message says it
     summary: str = ""
     parts: tuple[str, ...] = field(init=False)
 
@@ -156,6 +160,26 @@ ROUTES = (
         handler="end_session",
         status=204,
         summary="Forget that cookie.",
+    ),
+    Route(
+        "GET",
+        "/v1/status",
+        handler="status",
+        summary="What the engine tells of itself each second, if it is on this machine.",
+    ),
+    Route(
+        "GET",
+        "/v1/batches",
+        handler="batches",
+        takes=("limit",),
+        summary="The last batches (`limit`: 100, at most 1000), if the engine is on this machine.",
+    ),
+    Route(
+        "GET",
+        "/v1/dead-letters",
+        handler="dead_letters",
+        takes=("limit", "code"),
+        summary="The last dead letters, the newest first (`limit`: 100, at most 1000; `code`).",
     ),
     Route("GET", "/openapi.json", scope=None, handler="openapi", summary="This document."),
     Route("GET", "/metrics", handler="metrics", summary="Metrics of engine and gateway."),

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sde.wire import Code
 from service.gateway.app import Gateway
+from service.gateway.beside import Beside
 from service.gateway.engine import EngineDoor
 from service.gateway.guard import HEADERS
 from service.gateway.problems import MEDIA_TYPE, Problem
@@ -31,11 +32,15 @@ class GatewayServer(uvicorn.Server):
     """Serves between `run` and `should_exit = True`, in the main thread or another."""
 
     def __init__(
-        self, settings: HttpSettings, door: EngineDoor, replay: Replay | None = None
+        self,
+        settings: HttpSettings,
+        door: EngineDoor,
+        replay: Replay | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self._door = door
         config = uvicorn.Config(
-            Gateway(settings, door, replay),
+            Gateway(settings, door, replay, beside),
             http=partial(_Protocol, settings),  # type: ignore[arg-type]
             ws="none",
             loop="asyncio",

@@ -45,6 +45,7 @@ def test_the_file_tells_the_rate_of_the_data_topics_in_the_last_half_minute(
     last = written()
     assert last.messages_per_second == pytest.approx(200, rel=0.05)
     assert (last.lag, last.batches, last.passed_over, last.since) == (17, 12, 3, 1_000_000)
+    assert last.limits["max_synopses"] == Settings().limits.max_synopses
 
 
 def test_an_outage_and_a_change_of_state_are_written_at_once(tmp_path, clock, progress):

@@ -5,12 +5,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from clients import Client
+from clients.address import EngineFolder
 from sde.testing import LocalEngine, LocalTransport, messages
+from service.gateway.beside import Beside
 from service.gateway.engine import EngineDoor
 from service.gateway.replay import Heard, Tail
 from service.gateway.server import GatewayServer, bind
@@ -57,22 +60,46 @@ class Recording(LocalTransport):
 class Served:
     """A gateway that runs: its engine, a client of HTTP, and a client of the same engine."""
 
-    def __init__(self, http: HttpSettings, stack: ExitStack, lane=None, **engine) -> None:
-        self.transport = Recording(LocalEngine(topics=OneTopic(), **engine))
+    def __init__(
+        self,
+        http: HttpSettings,
+        stack: ExitStack,
+        lane=None,
+        folder=None,
+        make=LocalEngine,
+        **engine,
+    ) -> None:
+        self.transport = Recording(make(topics=OneTopic(), **engine))
         self.transport.listen(lambda reply: None)
-        self.door = EngineDoor(self.transport, lane=lane)
-        listener = bind(http)
-        self.port = listener.getsockname()[1]
-        self.server = GatewayServer(http, self.door, self.transport.replay)
-        thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        stack.callback(self._stop, thread, listener)
+        self.folder = folder  # the data folder of the engine, if there is one
+        self._http, self._lane = http, lane
+        self.port = self.start(http)
+        stack.callback(self.stop)
         scheme = "https" if http.certificate else "http"
         self.url = f"{scheme}://127.0.0.1:{self.port}"
         self.http = stack.enter_context(
             httpx.Client(base_url=self.url, timeout=30, verify=False, trust_env=False)
         )
+
+    def start(self, http: HttpSettings) -> int:
+        """A gateway before the engine; the port where it listens."""
+        self.door = EngineDoor(self.transport, lane=self._lane)
+        beside = None if self.folder is None else Beside(EngineFolder(self.folder), self.letters)
+        self._listener = bind(http)
+        self.server = GatewayServer(http, self.door, self.transport.replay, beside)
+        arguments = {"sockets": [self._listener]}
+        self._thread = threading.Thread(target=self.server.run, kwargs=arguments)
+        self._thread.start()
         wait_until(lambda: self.server.started)
+        return self._listener.getsockname()[1]
+
+    def start_again(self) -> None:
+        """Another gateway after `stop`: at the same address, before the same engine."""
+        self.start(replace(self._http, listen=f"127.0.0.1:{self.port}"))
+
+    def letters(self) -> list[dict]:
+        """The dead letters of the engine, as they would be read from their topic."""
+        return [{"at": self.engine.now, **letter} for letter in self.engine.letters]
 
     @property
     def engine(self) -> LocalEngine:
@@ -97,12 +124,12 @@ class Served:
         headers = {"Idempotency-Key": watch}
         return self.http.post("/v1/synopses/trades/watches", json=body, headers=headers)
 
-    def _stop(self, thread: threading.Thread, listener: socket.socket) -> None:
+    def stop(self) -> None:
         self.server.should_exit = True
-        thread.join(20)
-        listener.close()
+        self._thread.join(20)
+        self._listener.close()
         self.door.close()
-        assert not thread.is_alive()
+        assert not self._thread.is_alive()
 
 
 def wait_until(is_so: Callable[[], object], seconds: float = 20.0) -> None:
@@ -117,9 +144,9 @@ def serve() -> Iterator[Callable[..., Served]]:
     """Makes gateways with settings of their own."""
     with ExitStack() as stack:
 
-        def start(lane=None, snapshots=None, limits=None, **settings) -> Served:
+        def start(lane=None, folder=None, snapshots=None, limits=None, **settings) -> Served:
             http = HttpSettings(**{"listen": "127.0.0.1:0", **settings})
-            return Served(http, stack, lane, snapshots=snapshots, limits=limits)
+            return Served(http, stack, lane, folder, snapshots=snapshots, limits=limits)
 
         yield start
 

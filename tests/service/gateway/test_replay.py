@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from clients.errors import Unreachable
-from service.gateway import replay
+from service.gateway import replay, topic_tail
 from service.gateway.replay import Heard, KafkaReplay, SharedReplay, Tail
 
 
@@ -70,7 +70,7 @@ def said(time, **reply):
 
 
 def read(topic, *watches, monkeypatch):
-    monkeypatch.setattr(replay, "Consumer", topic)
+    monkeypatch.setattr(topic_tail, "Consumer", topic)
     found = KafkaReplay({"bootstrap.servers": "nowhere"}, "out")(frozenset(watches))
     assert topic.closed
     return found
@@ -102,7 +102,7 @@ def test_only_the_last_messages_are_read(monkeypatch):
 
 
 def test_what_takes_too_long_is_not_whole(monkeypatch):
-    monkeypatch.setattr(replay, "_MOST_SECONDS", 0.05)
+    monkeypatch.setattr(topic_tail, "_MOST_SECONDS", 0.05)
     topic = Topic([said(1, request="w", number=1)], ends=False)
     found = read(topic, "w", monkeypatch=monkeypatch)
     assert (len(found.heard), found.is_whole) == (1, False)
