@@ -20,6 +20,10 @@ from tests.docs.markdown_pages import ROOT, pages
 SEEN = ("clients/py.typed", "sde/py.typed", "synopses/py.typed", "sde/wire/kinds.json")
 SEEN_BY_THE_ENGINE = (
     "service/broker/broker.properties",
+    "service/console/index.html",
+    "service/console/base.css",
+    "service/console/icon.svg",
+    "service/console/main.js",
     "service/broker/broker.ivy.xml",
     "service/spark/log4j2.properties",
 )

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from clients.errors import ClientError
 from sde.wire import Code
-from service.gateway import asking, events, looking, own, tuples
+from service.gateway import asking, events, looking, own, pages, tuples
 from service.gateway.beside import Beside
 from service.gateway.bodies import drain
 from service.gateway.call import Call
@@ -44,6 +44,7 @@ HANDLERS: dict[Handler, Callable[[Call], Awaitable[Response]]] = {
     "status": looking.status,
     "batches": looking.batches,
     "dead_letters": looking.dead_letters,
+    "page": pages.serve_page,
 }
 
 
@@ -67,7 +68,9 @@ class Gateway:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS]
+                named = {name for name, _ in message["headers"]}
+                others = (header for header in HEADERS if header[0] not in named)
+                message["headers"] = [*message["headers"], *others]
             await send(message)
 
         try:

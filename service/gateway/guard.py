@@ -22,7 +22,7 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
-)  # of every response
+)  # of every response that does not say otherwise
 
 
 class Guard:

@@ -29,6 +29,7 @@ Handler = Literal[
     "status",
     "batches",
     "dead_letters",
+    "page",
 ]
 _NO_UIDS = frozenset({"uids"})  # the path names the synopsis
 
@@ -181,6 +182,8 @@ ROUTES = (
         takes=("limit", "code"),
         summary="The last dead letters, the newest first (`limit`: 100, at most 1000; `code`).",
     ),
+    Route("GET", "/", scope=None, handler="page", summary="The console, for browsers."),
+    Route("GET", "/console/{file}", scope=None, handler="page", summary="A file of the console."),
     Route("GET", "/openapi.json", scope=None, handler="openapi", summary="This document."),
     Route("GET", "/metrics", handler="metrics", summary="Metrics of engine and gateway."),
     Route("GET", "/livez", scope=None, handler="live", summary="Whether the gateway runs."),

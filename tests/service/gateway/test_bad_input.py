@@ -64,7 +64,6 @@ def test_a_uid_may_have_any_characters(served, uid):
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/", 404),
         ("/v1", 404),
         ("/v1/", 404),
         ("/v2/synopses", 404),
