@@ -1,7 +1,7 @@
 # The doors of the project. Each works on a machine with only Python 3.11+, Java 17+ and make.
 #   make check   lint, format, types, imports: seconds
 #   make test    check, then every test, on the real broker and real Spark
-#   make demo    the whole engine on synthetic stocks; ends by itself
+#   make demo    the whole engine on synthetic stocks; ends by itself (SERVE=1: it serves on)
 #   make demo-federation   three engines, each with a broker of its own, answer as one
 #   make serve   the service until Ctrl-C
 #   make dist    a wheel and a source archive, in dist/
@@ -46,7 +46,7 @@ test: check jars $(KERNELS_READY) $(CHECKED_READY)
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 demo: $(ENGINE_READY) jars $(KERNELS_READY)
-	$(BIN)/sde demo
+	$(BIN)/sde demo $(if $(SERVE),--serve)
 
 demo-federation: $(ENGINE_READY) jars $(KERNELS_READY)
 	$(BIN)/python -m bench.federation.demo

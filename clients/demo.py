@@ -8,6 +8,7 @@ means that every exact value lies within its bounds.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -26,12 +27,15 @@ from clients.engine_process import EngineProcess
 
 DATASET = "stocks"
 _COUNT_SECONDS = 120.0
+_ADDRESS = "127.0.0.1:8088"
+_HTTP = ("--http", _ADDRESS)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser("sde demo", description=__doc__.split("\n\n")[0])
     parser.add_argument("--stocks", type=int, default=5000, help="streams (default: 5000)")
     parser.add_argument("--ticks", type=int, default=160, help="tuples of each (default: 160)")
+    parser.add_argument("--serve", action="store_true", help="serve on, with a console, at the end")
     options = parser.parse_args()
     console = Console()
     market = Market(options.stocks, options.ticks)
@@ -41,12 +45,20 @@ def main() -> int:
 
     with (
         tempfile.TemporaryDirectory(prefix="sde-demo-") as folder,
-        EngineProcess(Path(folder), say=say) as engine,
+        EngineProcess(Path(folder), *(_HTTP if options.serve else ()), say=say) as engine,
         Client(engine.bootstrap_servers, timeout=60) as sde,
     ):
         create(sde, market, console)
         seconds = send(sde, market, console)
         checks = ask(sde, market)
+        is_right = report(checks, market, seconds, console)
+        if options.serve:
+            serve_on(console)
+    return 0 if is_right else 1
+
+
+def report(checks: list[Check], market: Market, seconds: float, console: Console) -> bool:
+    """Print all answers; whether every exact value lies within its bounds."""
     console.print(as_table(checks))
     wrong = [check for check in checks if not check.holds]
     console.print(
@@ -55,7 +67,16 @@ def main() -> int:
         f"{market.tuples / seconds:,.0f} tuples/s; "
         f"{len(checks) - len(wrong)} of {len(checks)} answers within their bounds"
     )
-    return 1 if wrong else 0
+    return not wrong
+
+
+def serve_on(console: Console) -> None:
+    """Leave the engine running until Ctrl-C, and say where to look at it."""
+    console.print(f"It serves on, until Ctrl-C. Look at it: http://{_ADDRESS}/", highlight=False)
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        console.print("ending")
 
 
 def create(sde: Client, market: Market, console: Console) -> None:
