@@ -23,6 +23,7 @@ from sde.wire.status import EngineStatus
 _EXIT_NOT_READY = 1
 _STALE_SECONDS = 15.0
 _FAULT_SECONDS = 600.0
+_PLACES = 5  # topics of which it is told how far behind the engine is
 _READY = ("running", "recovering")
 
 
@@ -119,7 +120,11 @@ def _kafka(written: EngineStatus) -> str:
 def _reads(written: EngineStatus) -> str:
     if written.messages_per_second is None or written.lag is None:
         return ""
-    return f"{written.messages_per_second:,.0f} messages/s; {written.lag:,} wait to be read"
+    rate = f"{written.messages_per_second:,.0f} messages/s"
+    places = [f"{count:,} of {log}" for log, count in written.behind.items()]
+    more = f" and {len(places) - _PLACES:,} more topics" if len(places) > _PLACES else ""
+    where = f": {', '.join(places[:_PLACES])}{more}" if places else ""
+    return f"{rate}; {written.lag:,} wait to be read{where}"
 
 
 def _batches(written: EngineStatus) -> str:

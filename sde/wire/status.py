@@ -30,6 +30,7 @@ class EngineStatus(Struct, kw_only=True):
     last_batch: str = ""  # when it began
     messages_per_second: float | None = None  # of the data topics, in the last half minute
     lag: int | None = None  # messages that wait to be read
+    behind: dict[str, int] = {}  # of these, by topic, or `source/topic`
     passed_over: int = 0
     limits: dict[str, int] = {}  # what it may hold, as the settings name them
 

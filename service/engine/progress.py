@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict, cast
@@ -62,6 +63,14 @@ class ProgressLog:
     def lag(self) -> int | None:
         """How many messages were left to be read when the last batch ended, if there was one."""
         return sum(self.left.values()) if self.left else None
+
+    @property
+    def behind(self) -> dict[str, int]:
+        """The same by log, where there are some."""
+        found: Counter[str] = Counter()
+        for (log, _), count in self.left.items():
+            found[log] += count
+        return {log: count for log, count in found.most_common() if count}
 
     def follow(self, query: StreamingQuery, passed_over: int = 0) -> None:
         """Write the batches that ran since the last call; `passed_over` messages are left out."""

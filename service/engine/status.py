@@ -60,6 +60,7 @@ class StatusFile:
             last_batch=self._progress.last_batch,
             messages_per_second=self._rate(),
             lag=self._progress.lag,
+            behind=self._progress.behind,
             passed_over=passed_over,
             limits=self._limits,
         )

@@ -39,6 +39,7 @@ def test_a_running_engine_tells_how_it_is(data):
             last_batch="2026-01-01T00:00:00.000Z",
             messages_per_second=56_789.4,
             lag=1_000_000,
+            behind={"trades/eu-trades": 900_000, "sde-data": 100_000},
             passed_over=2,
             folders={"logs": str(data / "logs"), "snapshots": "s3://bucket/x"},
         )
@@ -47,7 +48,8 @@ def test_a_running_engine_tells_how_it_is(data):
     for expected in (
         f"running, pid {os.getpid()}, since 20",
         "127.0.0.1:1",
-        "56,789 messages/s; 1,000,000 wait to be read",
+        "56,789 messages/s; 1,000,000 wait to be read: 900,000 of",
+        "trades/eu-trades, 100,000 of sde-data",
         "1,234, the last at 2026-01-01T00:00:00.000Z",
         "2 messages",
         "bad_json 2,000, late 3 in the last 10 minutes",

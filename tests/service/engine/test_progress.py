@@ -21,6 +21,7 @@ def test_every_batch_stands_in_the_log_once_also_after_reports_of_idleness(tmp_p
         latest = reports[-1] if reports else None
         log.follow(SimpleNamespace(lastProgress=latest, recentProgress=reports))
         assert (log.lag == 0) == (second in reports)
+        assert log.behind == ({"t": 2} if first in reports and second not in reports else {})
     lines = (tmp_path / "batches.jsonl").read_text().splitlines()
     assert [json.loads(line)["milliseconds"] for line in lines] == [
         {"addBatch": 10},

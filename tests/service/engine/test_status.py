@@ -21,7 +21,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def progress():
-    return SimpleNamespace(batches=0, last_batch="", reached={}, lag=None)
+    return SimpleNamespace(batches=0, last_batch="", reached={}, lag=None, behind={})
 
 
 def test_the_file_tells_the_rate_of_the_data_topics_in_the_last_half_minute(
@@ -40,11 +40,12 @@ def test_the_file_tells_the_rate_of_the_data_topics_in_the_last_half_minute(
         sent = progress.reached.get(("sde-data", 0), 10**9) + per_second
         progress.reached = {("sde-data", 0): sent, ("sde-requests", 0): second**2}
         written()
-    progress.lag, progress.batches = 17, 12
+    progress.lag, progress.behind, progress.batches = 17, {"sde-data": 17}, 12
     clock.seconds += 1
     last = written()
     assert last.messages_per_second == pytest.approx(200, rel=0.05)
     assert (last.lag, last.batches, last.passed_over, last.since) == (17, 12, 3, 1_000_000)
+    assert last.behind == {"sde-data": 17}
     assert last.limits["max_synopses"] == Settings().limits.max_synopses
 
 
