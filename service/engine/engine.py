@@ -130,12 +130,13 @@ class Engine:
         self._write_address()
         self._is_ready = True
         self._write_status()
+        self._gateway = GatewayProcess(settings, self._report)
+        self._parts.callback(self._gateway.stop)
+        self._gateway.start()
+        self._gateway.wait()
         self._report(
             f"ready after {time.monotonic() - started:.1f} s, Kafka at {settings.bootstrap_servers}"
         )
-        self._gateway = GatewayProcess(settings, self._report)
-        self._gateway.start()
-        self._parts.callback(self._gateway.stop)
 
     def _prepare(self) -> None:
         """What needs Kafka before the query starts; may be done again."""

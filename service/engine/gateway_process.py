@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ import orjson
 
 from service.settings import Settings
 
-_SECONDS_TO_END = 15.0
+_SECONDS_TO_LISTEN, _SECONDS_TO_END = 15.0, 15.0
+_LOOK_SECONDS = 0.05
 _SECONDS_BETWEEN_STARTS = 10.0  # of one that ends by itself
 _COMMAND = (sys.executable, "-P", "-m", "service.gateway", "--from-engine")
 
@@ -45,6 +47,18 @@ class GatewayProcess:
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # it has ended; `check` says so
+
+    def wait(self) -> None:
+        """Return when it listens; also if it has ended, or takes long."""
+        deadline = time.monotonic() + _SECONDS_TO_LISTEN
+        while self._process is not None and self._process.poll() is None:
+            try:
+                socket.create_connection(self._settings.http.address, _LOOK_SECONDS).close()
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(_LOOK_SECONDS)
 
     def check(self) -> None:
         """Called while the engine runs: a gateway that has ended is started again."""

@@ -85,6 +85,8 @@ def test_an_engine_starts_its_gateway_and_ends_it(tmp_path, capfd):
     words = (sys.executable, "-m", "service.gateway", "--from-engine")
     gateway = GatewayProcess(settings(f"127.0.0.1:{port}", tmp_path), print, words)
     gateway.start()
+    gateway.wait()
+    socket.create_connection(("127.0.0.1", port)).close()
     process = gateway._process
     told = ""
 
@@ -109,6 +111,7 @@ def test_a_gateway_that_ends_is_started_again_after_a_while(tmp_path, monkeypatc
     gateway.start()
     first = gateway._process
     first.wait()
+    gateway.wait()  # for nothing
     gateway.check()
     assert gateway._process is first
     monkeypatch.setattr("service.engine.gateway_process._SECONDS_BETWEEN_STARTS", 0.0)
