@@ -17,12 +17,13 @@ from service.gateway.bodies import drain
 from service.gateway.call import Call
 from service.gateway.counts import Counts
 from service.gateway.engine import EngineDoor
-from service.gateway.guard import HEADERS, Guard
+from service.gateway.guard import HEADERS, Guard, name_of
 from service.gateway.problems import BUSY, Problem, problem_of_error
 from service.gateway.reading import check_query, read_at_least
 from service.gateway.replay import Replay, SharedReplay
 from service.gateway.routes import Handler, find_route
 from service.gateway.tokens import Caller
+from service.gateway.writers import Writers
 from service.http_settings import HttpSettings
 
 _log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Gateway:
         self._settings, self._door, self._beside = settings, door, beside
         self._replay = None if replay is None else SharedReplay(replay)
         self._guard, self._counts = Guard(settings), door.counts
+        self._writers = Writers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         incoming = _Incoming(receive, self._counts)
@@ -117,6 +119,7 @@ class Gateway:
         route, path = find_route(request.method, request.scope["raw_path"])
         request.state.op = route.op
         self._guard.admit(request, route, caller)
+        said, who = read_at_least(request), name_of(caller, request)
         call = Call(
             http=request,
             route=route,
@@ -125,10 +128,13 @@ class Gateway:
             door=self._door,
             settings=self._settings,
             replay=self._replay,
-            at_least=read_at_least(request),
+            at_least=self._writers.position(who) if said is None else said,
             beside=self._beside,
         )
-        response = await HANDLERS[route.handler](call)
+        try:
+            response = await HANDLERS[route.handler](call)
+        finally:
+            self._writers.note(who, call.position)
         response.headers.update(call.position_header)
         return response
 

@@ -38,9 +38,7 @@ class Guard:
         caller = self._tokens.caller(token) if token else None
         if not self._tokens.are_needed:
             caller = ANYONE
-        client = request.client.host if request.client else ""
-        who = f"token {caller.name}" if caller is not None and caller.name else f"from {client}"
-        wait = self._buckets.take(who)
+        wait = self._buckets.take(name_of(caller, request))
         if wait:
             retry = {"Retry-After": str(math.ceil(wait))}
             raise Problem(429, TOO_MANY, "too many requests in a second", headers=retry)
@@ -71,6 +69,12 @@ class Guard:
             return  # no browser
         if urlsplit(origin or "").netloc != host:
             raise Problem(403, FORBIDDEN, "expected a request of a page of this server (`Origin`)")
+
+
+def name_of(caller: Caller | None, request: Request) -> str:
+    """What tells callers apart: their token, or where they are."""
+    client = request.client.host if request.client else ""
+    return f"token {caller.name}" if caller is not None and caller.name else f"from {client}"
 
 
 def bearer_token(request: Request) -> str:

@@ -18,7 +18,7 @@ from sde import wire
 from sde.wire import Code, Refusal, Request
 from sde.wire.forms import JsonObject
 from service.gateway.bodies import read_json
-from service.gateway.position import AT_LEAST, NOWHERE, Position, read_positions
+from service.gateway.position import AT_LEAST, Position, read_positions
 from service.gateway.problems import Problem, problem_of_fault
 from service.gateway.routes import Route
 from service.http_settings import HttpSettings
@@ -68,11 +68,11 @@ def text_header(http: HttpRequest, name: str) -> str:
         raise Problem(400, Code.BAD_ENCODING, f"the header {name}: expected UTF-8") from None
 
 
-def read_at_least(http: HttpRequest) -> Position:
-    """How far the answer has to be; Problem for what no gateway said."""
+def read_at_least(http: HttpRequest) -> Position | None:
+    """How far the answer has to be, if that is said; Problem for what no gateway said."""
     texts = http.headers.getlist(AT_LEAST)
     try:
-        return read_positions(texts) if texts else NOWHERE
+        return read_positions(texts) if texts else None
     except ValueError as error:
         raise Problem(422, Code.BAD_REQUEST, f"{AT_LEAST}: {error}", AT_LEAST) from None
 

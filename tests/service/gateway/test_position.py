@@ -49,6 +49,19 @@ def test_a_position_contains_the_one_that_was_sent_back(served):
     assert made.headers["Sde-Position"] == f"batch={made.json()['batch']};ticks:2=7"
 
 
+def test_whoever_wrote_a_moment_ago_and_says_nothing_sees_it(served, lane):
+    batch = served.create().json()["batch"]
+    sent = served.http.post("/v1/datasets/Forex/tuples", content=TUPLES, headers=NDJSON)
+    question = {"query": {"key": "ann"}}
+    for headers in ({}, {"Sde-At-Least": ""}, {"Sde-At-Least": "batch=0"}):
+        served.http.post("/v1/synopses/trades/estimate", json=question, headers=headers)
+    wrote, at_once, said = [at_least for op, at_least in lane.asked if op == "estimate"]
+    assert wrote.batch == batch
+    assert wrote.text == sent.headers.get("Sde-Position", f"batch={batch}")
+    assert not at_once
+    assert said == Position(0)
+
+
 def test_questions_take_it_to_the_lane_alone_and_in_a_list(served, lane):
     served.create()
     headers = {"Sde-At-Least": "batch=2, sde-data:0=5"}
