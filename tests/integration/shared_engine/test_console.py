@@ -1,5 +1,6 @@
 """The console before a real engine, with its files, its dead letters and its answers."""
 
+import httpx
 import pytest
 from confluent_kafka import Producer
 
@@ -12,6 +13,11 @@ pytestmark = [
         reason=browsing.WHY_NOT,
     ),
 ]
+
+
+def newest_letter(engine):
+    url = f"{engine.http}/v1/dead-letters?code=bad_json&limit=1"
+    return "".join(letter["text"] for letter in httpx.get(url).json()["value"])
 
 
 def test_the_console_shows_a_real_engine(engine):
@@ -31,6 +37,7 @@ def test_the_console_shows_a_real_engine(engine):
         producer = Producer({"bootstrap.servers": engine.process.bootstrap_servers})
         producer.produce("sde-data", b"{console")
         producer.flush()
+        window.wait(lambda: newest_letter(engine) == "{console")
         window.open(engine.http, "dead-letters?code=bad_json")
         window.find("summary").click()
         window.sees("{console")

@@ -89,7 +89,7 @@ def test_a_scrape_says_what_was_sent(http, engine):
     assert sent.json() == {"tuples": 1001}
     bad = [b"\xff\xfe", b"{", json.dumps({"dataset": "Metrics", "stream": ""}).encode()]
     send(engine, *bad)
-    question = {"query": {"key": "t1"}, "stream": "s1"}
+    question = {"query": {"key": "t1"}, "stream": "s1", "fresh": True}  # asked of the engine
     assert http.post(f"{path}/estimate", json=question).status_code == 200
     assert http.post("/v1/synopses/metrics-nobody/estimate", json=question).status_code == 404
     now = since.wait_for(
