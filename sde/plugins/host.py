@@ -188,20 +188,23 @@ def _problem(error: BaseException) -> Problem:
         case MergeError():
             return calls.BadMerge(_short(error))
         case LawError() if error.__cause__ is not None:
-            return calls.Unfit(f"{error}\n{_last_lines(error.__cause__)}"[:_LONGEST_REASON])
+            return calls.Unfit(f"{error}\n{_what_and_where(error.__cause__)}"[:_LONGEST_REASON])
         case SourceError() | LawError():
             return calls.Unfit(_short(error))
         case _:
-            return calls.Broken(_last_lines(error))
+            return calls.Broken(_what_and_where(error))
 
 
 def _short(error: BaseException) -> str:
     return str(error)[:_LONGEST_REASON]
 
 
-def _last_lines(error: BaseException) -> str:
-    lines = "".join(traceback.format_exception(error)).strip().splitlines()
-    return "\n".join(line[:300] for line in lines[-_LINES:])
+def _what_and_where(error: BaseException) -> str:
+    """What was raised, and then where."""
+    where = traceback.format_tb(error.__traceback__)[-1:]
+    lines = "".join([*traceback.format_exception_only(error), *where]).splitlines()
+    told = [line[:300] for line in lines if line.strip(" ^~")]  # without marks below the source
+    return "\n".join(told[:_LINES])
 
 
 if __name__ == "__main__":

@@ -94,7 +94,9 @@ def test_a_plug_in_that_misbehaves_again_is_quarantined_again(engine):
     engine.ask(op="release", name="raises")
     engine.run([], POISON)
     engine.settle()
-    assert "no such thing" in described(engine, "all")["reason"]
+    what, where, *_ = described(engine, "all")["reason"].splitlines()
+    assert what == "add failed: KeyError: 'no such thing'"
+    assert 'File "<plug-in raises' in where
 
 
 def test_a_quarantine_is_one_line_of_the_log_however_many_shards_met_it(engine, caplog):
