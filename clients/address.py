@@ -78,7 +78,7 @@ class EngineFolder:
             return ""
         engine = f"the engine{self._pid()}"
         if status.kafka_away_since is not None:
-            return f"{engine} waits for its Kafka, which does not answer: {status.kafka_problem}"
+            return f"{engine} {_waits_for_kafka(status)}"
         if status.state != "running":
             return f"{engine} is {status.state}"
         behind = f", {status.lag:,} messages behind" if status.lag else ""
@@ -116,10 +116,7 @@ class EngineFolder:
         if self.is_locked():
             status = self.status()
             if status is not None and status.kafka_away_since is not None:
-                return (
-                    f"the engine{self._pid()} of {self.path} waits for its Kafka, which does not "
-                    f"answer: {status.kafka_problem}"
-                )
+                return f"the engine{self._pid()} of {self.path} {_waits_for_kafka(status)}"
             return f"the engine{self._pid()} of {self.path} is starting: 'sde status' tells more."
         return (
             f"No engine is known here: there is no {self.path / 'address.json'}. Start one in this "
@@ -135,6 +132,10 @@ class EngineFolder:
         except OSError:
             pid = ""
         return f" (pid {pid})" if pid else ""
+
+
+def _waits_for_kafka(status: EngineStatus) -> str:
+    return f"waits for its Kafka, which does not answer: {status.kafka_problem}"
 
 
 def transport_to(

@@ -45,7 +45,10 @@ class SmallArrays:
 
     def __init__(self, path: str, *, is_private: bool = False) -> None:
         self._path, self._is_private = path, is_private
-        self._open()
+        self._map_file()
+        self._version, _, at, _, length = self._head.tolist()
+        listed = orjson.loads(self._map[at : at + length]) if length else {}
+        self._places: dict[str, _Place] = {key: (at, rows) for key, (at, rows) in listed.items()}
 
     @classmethod
     def made(cls, path: str) -> Self:
@@ -57,7 +60,7 @@ class SmallArrays:
                 file.write(np.array([0, _UNIT, 0, 0, 0], np.int64).tobytes())
         return cls(path)
 
-    def _open(self) -> None:
+    def _map_file(self) -> None:
         with open(self._path, "rb" if self._is_private else "r+b", buffering=0) as file:
             found = os.fstat(file.fileno())
             self._inode, self._size = found.st_ino, found.st_size
@@ -66,9 +69,6 @@ class SmallArrays:
             # Pages of a private map that were written to do not show what others change.
             shared = mmap.mmap(file.fileno(), _UNIT, access=mmap.ACCESS_READ)
         self._head = np.frombuffer(shared, np.int64, 5)
-        self._version, _, at, _, length = self._head.tolist()
-        listed = orjson.loads(self._map[at : at + length]) if length else {}
-        self._places: dict[str, _Place] = {key: (at, rows) for key, (at, rows) in listed.items()}
 
     @property
     def is_current(self) -> bool:
@@ -124,9 +124,7 @@ class SmallArrays:
             size = -(-max(end, self._size + self._size // _AHEAD) // _PAGE) * _PAGE
             with open(self._path, "r+b", buffering=0) as file:
                 os.posix_fallocate(file.fileno(), 0, size)
-            places = self._places
-            self._open()
-            self._places = places
+            self._map_file()
         self._writable_head()[_END] = end
         return at
 

@@ -23,6 +23,16 @@ function filled(element, attributes, children) {
   return element;
 }
 
+/** Make a drawing as wide as its place; the width, 0 as long as nobody sees it. */
+export function fitted(drawing, place, height) {
+  const width = place.clientWidth;
+  if (width) {
+    drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    drawing.setAttribute("width", width);
+  }
+  return width;
+}
+
 /** A text of our declarations: what stands between backticks is code. */
 export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 

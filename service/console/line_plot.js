@@ -1,6 +1,6 @@
 // A line over time, with the band between lower and upper, and marks of thresholds.
 
-import { h, put, svg } from "./dom.js";
+import { fitted, h, put, svg } from "./dom.js";
 import { compact, isNumber, number, time } from "./format.js";
 import { extent, scale, ticks } from "./scales.js";
 
@@ -40,10 +40,8 @@ export class LinePlot {
   }
 
   draw() {
-    const width = this.element.clientWidth;
+    const width = fitted(this.svg, this.element, HEIGHT);
     if (!width) return;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    this.svg.setAttribute("width", width);
     if (!this.points.length) {
       put(this.svg);
       this.read.textContent = "No values yet.";

@@ -1,6 +1,6 @@
 // Streams that correlate as a graph: nearer and thicker is stronger, dashed is negative.
 
-import { h, put, svg } from "./dom.js";
+import { fitted, h, put, svg } from "./dom.js";
 import { number } from "./format.js";
 import { scale } from "./scales.js";
 
@@ -34,10 +34,8 @@ export class PairGraph {
   }
 
   draw() {
-    const width = this.element.clientWidth;
+    const width = fitted(this.svg, this.element, HEIGHT);
     if (!width) return;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    this.svg.setAttribute("width", width);
     const nodes = [...(this.places ?? new Map())];
     const at = ({ x, y }) => [24 + x * (width - 110), 24 + y * (HEIGHT - 48)];
     this.svg.setAttribute("aria-label", `${nodes.length} streams in ${this.pairs.length} pairs; the table below has them`);
